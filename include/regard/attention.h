@@ -1,0 +1,158 @@
+// Exact attention (Vaswani et al. 2017, equation 1), in memory linear in the
+// length:
+//
+//   s      = scale * q k^T                    [B, Hq, Lq, Lk]
+//   s      = softcap * tanh(s / softcap)      when softcap is set
+//   s      = s + bias
+//   weights = softmax over the visible keys of each row
+//   out    = weights v                        [B, Hq, Lq, Dv]
+//
+// B batch, Hq query heads, Hkv key/value heads (Hq = g * Hkv; query head h uses
+// kv head h / g), Lq and Lk lengths, D and Dv head sizes.
+#ifndef REGARD_ATTENTION_H_
+#define REGARD_ATTENTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "regard/mask.h"
+#include "regard/tensor.h"
+
+namespace regard::inline v0 {
+
+// Where query 0 stands among the keys. Shared by every mask that compares
+// positions. Has to be given when such a mask meets Lq != Lk; unset with
+// Lq == Lk it is 0.
+struct QueryOffset {
+  enum class Kind { kTopLeft, kBottomRight, kExplicit };
+  Kind kind = Kind::kTopLeft;
+  int64_t value = 0;  // kExplicit: position of query 0
+
+  static QueryOffset TopLeft() { return {Kind::kTopLeft, 0}; }
+  // The last query stands at the last key, of each sequence's real lengths.
+  static QueryOffset BottomRight() { return {Kind::kBottomRight, 0}; }
+  static QueryOffset At(int64_t position) {
+    return {Kind::kExplicit, position};
+  }
+};
+
+struct AttentionProblem {
+  TensorView q;  // [B, Hq, Lq, D], f32 or f64, any strides
+  TensorView k;  // [B, Hkv, Lk, D]
+  TensorView v;  // [B, Hkv, Lk, Dv]
+  Mask mask;
+  std::optional<QueryOffset> query_offset;
+  std::optional<double> scale;    // unset: 1/sqrt(D); 0 and negatives are legal
+  std::optional<double> softcap;  // unset: none; otherwise > 0
+  // f32 or f64, broadcast to [B, Hq, Lq, Lk] by numpy rules. -infinity hides a
+  // key; a finite lowest value does not.
+  TensorView bias;
+};
+
+struct AttentionOptions {
+  bool lse = false;      // return log-sum-exp too
+  bool weights = false;  // return the n x n weights too; never changes `out`
+  int threads = 0;       // 0: all cores
+  std::string kernel;    // "": the plan chooses; else a name from KernelNames()
+};
+
+struct AttentionResult {
+  Tensor out;      // [B, Hq, Lq, Dv] in q's type
+  Tensor lse;      // [B, Hq, Lq] natural log; -infinity for an empty row
+  Tensor weights;  // [B, Hq, Lq, Lk]; rows sum to 1, an empty row to 0
+};
+
+// Empty rows (no visible key) give out 0, weights 0, lse -infinity. What a mask
+// hides has no effect, NaN included. Same instruction set, same bits: for any
+// number of threads, batch, strides.
+//
+// Error (kArgument) naming argument, shapes and rule; (kMemory) before anything
+// is written.
+AttentionResult Attend(const AttentionProblem& problem,
+                       const AttentionOptions& options = {});
+
+// Where Run writes. `out` is required; the others only when given. None may
+// overlap an input.
+struct AttentionOutputs {
+  MutableTensorView out;      // [B, Hq, Lq, Dv], q's type, any strides
+  MutableTensorView lse;      // [B, Hq, Lq], f32 (f64 for f64)
+  MutableTensorView weights;  // [B, Hq, Lq, Lk], f32 (f64 for f64)
+};
+
+// The choice of kernel, tiles and scratch for one problem, made once: Run any
+// number of times on problems of the same shapes, types and mask structure.
+// Run is not to be called from two threads at once on one plan.
+class AttentionPlan {
+ public:
+  // Checks the problem, chooses, and takes the scratch memory.
+  explicit AttentionPlan(const AttentionProblem& problem,
+                         const AttentionOptions& options = {});
+  ~AttentionPlan();
+  AttentionPlan(AttentionPlan&&) noexcept;
+  AttentionPlan& operator=(AttentionPlan&&) noexcept;
+
+  // Error (kArgument) when shapes or types differ from the planned ones.
+  void Run(const AttentionProblem& problem, const AttentionOutputs& outputs);
+
+  const std::string& kernel() const;           // "flash", "reference"
+  const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
+  size_t scratch_bytes() const;
+  // One line per kernel of the list: chosen, or refused with the reason; then
+  // tile sizes, scratch, threads.
+  std::string Describe() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Names of all kernels, best first; "reference" (plain loops in double) last.
+std::vector<std::string> KernelNames();
+// Instruction sets: built in, and usable on this machine (REGARD_MAX_ISA caps
+// them), widest first.
+std::vector<std::string> BuiltInstructionSets();
+std::vector<std::string> UsableInstructionSets();
+
+// A block of the weight matrix on its way by: rows [query_begin, query_end) of
+// one (batch, head), keys [key_begin, key_end).
+struct WeightTile {
+  int64_t batch, head;
+  int64_t query_begin, query_end, key_begin, key_end;
+  const float*
+      weights;  // weights[(q - query_begin) * stride + (k - key_begin)]
+  int64_t stride;
+};
+
+// Streams the weights of an f32 problem tile by tile in O(L) memory. Tiles that
+// a mask hides completely are left out (their weights are 0). The sink is
+// called from several threads; the tiles of one (batch, head, query block) come
+// in order of keys, from one thread.
+void ForEachWeightTile(const AttentionProblem& problem,
+                       const AttentionOptions& options,
+                       const std::function<void(const WeightTile&)>& sink);
+
+// What a module hands over about one attention call while its inputs live.
+struct AttentionCall {
+  int layer = 0;
+  const AttentionProblem* problem = nullptr;
+  TensorView out;  // [B, Hq, Lq, Dv], before the output projection
+  // W_O [d_model, Hq * Dv] of the module, when it has one: f^h(x_j) =
+  // v_j W_O^h is what head h carries from key j.
+  TensorView output_projection;
+};
+
+// Receives every attention call of a module or model, in order of layers. The
+// views live only during the call.
+class AttentionObserver {
+ public:
+  virtual ~AttentionObserver() = default;
+  virtual void OnAttention(const AttentionCall& call) = 0;
+};
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_ATTENTION_H_

@@ -1,0 +1,87 @@
+// Named tensors in files: safetensors (read, write), npy and npz (read, write).
+// Every byte that is read is treated as untrusted.
+#ifndef REGARD_IO_H_
+#define REGARD_IO_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "regard/tensor.h"
+
+namespace regard::inline v0 {
+
+// A memory-mapped safetensors checkpoint: one file, or the shards named by
+// model.safetensors.index.json. Everything is checked at opening.
+class SafeTensors {
+ public:
+  struct Entry {
+    std::string name;
+    std::string dtype;  // as the file spells it: "F32", "BF16", "F8_E4M3"
+    Dims shape;         // rank up to kMaxRank
+    const void* data;   // not necessarily aligned
+    size_t bytes;
+  };
+  // `path`: a .safetensors file or an index .json. Error (kFile, kFormat).
+  static SafeTensors Open(const std::string& path);
+  ~SafeTensors();
+  SafeTensors(SafeTensors&&) noexcept;
+  SafeTensors& operator=(SafeTensors&&) noexcept;
+
+  const std::vector<Entry>& entries() const;       // in order of name
+  const Entry* Find(std::string_view name) const;  // nullptr: not there
+  const std::map<std::string, std::string>& metadata() const;
+  // A view in place when the data are aligned for their type and this library
+  // has the type; else a copy is made and kept. Error (kFormat) when there is
+  // no such tensor, (kUnsupported) naming type and tensor when it can't be
+  // used.
+  TensorView Get(std::string_view name) const;
+
+ private:
+  struct State;
+  explicit SafeTensors(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+using NamedViews = std::vector<std::pair<std::string, TensorView>>;
+
+// Written beside the target, renamed when complete.
+void WriteSafeTensors(const std::string& path, const NamedViews& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+// One array: "x.npy", "x.npz:member", "x.safetensors:name" (the name may be
+// left out when the file holds one array). Any layout numpy writes (C or
+// Fortran order, both byte orders); result contiguous. Error (kFile, kFormat,
+// kUnsupported).
+Tensor ReadArray(const std::string& spec);
+std::vector<std::string> ListArrays(const std::string& path);
+
+void WriteNpy(const std::string& path, const TensorView& array);
+
+// An .npz archive that numpy.load reads: members are added one by one, the file
+// appears under its name at Commit (without it, nothing stays). Uncompressed,
+// ZIP64 where needed, no dates: same members, same bytes.
+class NpzWriter {
+ public:
+  explicit NpzWriter(const std::string& path);
+  ~NpzWriter();
+  NpzWriter(NpzWriter&&) noexcept;
+  void Add(const std::string& name, const TensorView& array);
+  // A unicode array ('<U'), of rank 1, or of rank 0 for one string.
+  void AddStrings(const std::string& name,
+                  const std::vector<std::string>& values);
+  void AddString(const std::string& name, const std::string& value);
+  void Commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_IO_H_

@@ -1,0 +1,73 @@
+// Which query may look at which key: a closed value, composed by intersection.
+//
+//   Mask mask = Mask::Causal() & Mask::Window(256, std::nullopt);
+//
+// true always means "may attend". Positions: query i stands at position
+// i + offset (AttentionProblem::query_offset), key j at position j.
+#ifndef REGARD_MASK_H_
+#define REGARD_MASK_H_
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "regard/tensor.h"
+
+namespace regard::inline v0 {
+
+// Key j is visible to query i when j <= i + offset.
+struct CausalMask {};
+
+// Key j is visible when i + offset - j < left and j - (i + offset) <= right.
+// `left` counts the query itself: 1 sees only itself, 0 is refused. `right`
+// counts later keys. Unset: no limit on that side.
+struct WindowMask {
+  std::optional<int64_t> left, right;
+};
+
+// Per-batch lengths, one number per batch entry; an empty list means "all".
+// Queries at or past their length are empty rows; keys past theirs are hidden
+// (and never read).
+struct LengthsMask {
+  std::vector<int64_t> query, key;
+};
+
+// Any pattern: bool or u8 (0 or not 0), broadcast to [B, Hq, Lq, Lk] by numpy
+// rules from ranks 0 to 4. The memory stays the caller's.
+struct BooleanMask {
+  TensorView allowed;
+};
+
+using MaskTerm = std::variant<CausalMask, WindowMask, LengthsMask, BooleanMask>;
+
+class Mask {
+ public:
+  Mask() = default;  // everything is visible
+  static Mask Full() { return Mask(); }
+  static Mask Causal() { return Mask(CausalMask{}); }
+  static Mask Window(std::optional<int64_t> left,
+                     std::optional<int64_t> right) {
+    return Mask(WindowMask{left, right});
+  }
+  static Mask Lengths(std::vector<int64_t> query, std::vector<int64_t> key) {
+    return Mask(LengthsMask{std::move(query), std::move(key)});
+  }
+  static Mask Boolean(TensorView allowed) { return Mask(BooleanMask{allowed}); }
+
+  // Intersection: visible only where both agree.
+  friend Mask operator&(Mask a, const Mask& b) {
+    a.terms_.insert(a.terms_.end(), b.terms_.begin(), b.terms_.end());
+    return a;
+  }
+
+  const std::vector<MaskTerm>& terms() const { return terms_; }
+
+ private:
+  explicit Mask(MaskTerm term) : terms_{std::move(term)} {}
+  std::vector<MaskTerm> terms_;
+};
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_MASK_H_

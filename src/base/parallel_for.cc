@@ -1,0 +1,166 @@
+#include "base/parallel_for.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace regard::inline v0 {
+
+namespace {
+
+// More than any machine's cores; keeps a mistyped number from starting a
+// million threads.
+constexpr int kMaxThreads = 1024;
+
+int AllowedCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// The first number of OMP_NUM_THREADS ("4" or "4,2"); 0 when unset or invalid.
+int ThreadsFromEnvironment() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (text == nullptr) return 0;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || (*end != '\0' && *end != ',') || value < 1) return 0;
+  return static_cast<int>(std::min<long>(value, kMaxThreads));
+}
+
+// One call of ParallelFor; lives on the caller's stack.
+struct Job {
+  int64_t tasks;
+  const std::function<void(int64_t, int)>* body;
+  int max_helpers;
+  std::atomic<int64_t> next{0};
+  // Guarded by the pool's mutex.
+  int joined = 0;  // helpers that ever joined
+  int active = 0;  // helpers at work
+  std::exception_ptr error;
+};
+
+thread_local bool inside_task = false;
+
+class Pool {
+ public:
+  void Run(Job& job) {
+    {
+      std::lock_guard lock(mutex_);
+      StartWorkers(job.max_helpers);
+      jobs_.push_back(&job);
+    }
+    work_.notify_all();
+    Work(job, 0);
+    std::unique_lock lock(mutex_);
+    Withdraw(job);
+    done_.wait(lock, [&] { return job.active == 0; });
+  }
+
+ private:
+  // Runs tasks of the job until none is left.
+  void Work(Job& job, int worker) {
+    inside_task = true;
+    try {
+      for (int64_t task; (task = job.next.fetch_add(1)) < job.tasks;) {
+        (*job.body)(task, worker);
+      }
+    } catch (...) {
+      job.next.store(job.tasks);
+      std::lock_guard lock(mutex_);
+      if (!job.error) job.error = std::current_exception();
+    }
+    inside_task = false;
+  }
+
+  void StartWorkers(int wanted) {
+    while (workers_ < wanted) {
+      try {
+        std::thread([this] { WorkerLoop(); }).detach();
+      } catch (const std::system_error&) {
+        return;  // fewer threads do the work
+      }
+      ++workers_;
+    }
+  }
+
+  void Withdraw(Job& job) {
+    const auto at = std::find(jobs_.begin(), jobs_.end(), &job);
+    if (at != jobs_.end()) jobs_.erase(at);
+  }
+
+  void WorkerLoop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      work_.wait(lock, [&] { return !jobs_.empty(); });
+      Job& job = *jobs_.front();
+      const int worker = ++job.joined;
+      ++job.active;
+      if (job.joined == job.max_helpers) Withdraw(job);
+      lock.unlock();
+      Work(job, worker);
+      lock.lock();
+      Withdraw(job);  // no task is left for anybody else
+      if (--job.active == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_, done_;
+  std::deque<Job*> jobs_;
+  int workers_ = 0;
+};
+
+// Never destroyed: detached workers wait in it until the process ends. A forked
+// child has none of them, so it forgets the pool (whose mutex somebody may have
+// held at that moment) and makes its own.
+std::atomic<Pool*> the_pool{nullptr};
+
+Pool& ThePool() {
+  Pool* pool = the_pool.load();
+  if (pool != nullptr) return *pool;
+  Pool* fresh = new Pool;
+  if (the_pool.compare_exchange_strong(pool, fresh)) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+    });
+    return *fresh;
+  }
+  delete fresh;
+  return *pool;
+}
+
+}  // namespace
+
+int ResolveThreads(int requested) {
+  if (requested > 0) return std::min(requested, kMaxThreads);
+  const int from_environment = ThreadsFromEnvironment();
+  return from_environment > 0 ? from_environment : AllowedCores();
+}
+
+void ParallelFor(int64_t tasks, int threads,
+                 const std::function<void(int64_t, int)>& body) {
+  const int64_t workers = std::min<int64_t>(ResolveThreads(threads), tasks);
+  if (workers <= 1 || inside_task) {
+    for (int64_t task = 0; task < tasks; ++task) body(task, 0);
+    return;
+  }
+  Job job{.tasks = tasks,
+          .body = &body,
+          .max_helpers = static_cast<int>(workers) - 1,
+          .error = nullptr};
+  ThePool().Run(job);
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+}  // namespace regard::inline v0

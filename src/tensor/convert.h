@@ -1,0 +1,17 @@
+// Scalar conversions of the 16-bit floating types, round to nearest even, NaN
+// kept NaN.
+#ifndef REGARD_SRC_TENSOR_CONVERT_H_
+#define REGARD_SRC_TENSOR_CONVERT_H_
+
+#include <cstdint>
+
+namespace regard::inline v0 {
+
+float F32FromBF16(uint16_t bits);
+uint16_t BF16FromF32(float value);
+float F32FromF16(uint16_t bits);
+uint16_t F16FromF32(float value);
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_TENSOR_CONVERT_H_

@@ -1,0 +1,78 @@
+#include "tensor/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "regard/tensor.h"
+
+namespace regard::inline v0 {
+namespace {
+
+// Nearest of all 65,536 values, found by trying them: the definition.
+uint16_t NearestByDefinition(float value, float (*widen)(uint16_t)) {
+  uint16_t best = 0;
+  double best_distance = HUGE_VAL;
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float candidate = widen(static_cast<uint16_t>(bits));
+    if (!std::isfinite(candidate)) continue;
+    const double distance =
+        std::abs(static_cast<double>(candidate) - static_cast<double>(value));
+    const bool even = (bits & 1) == 0;
+    if (distance < best_distance || (distance == best_distance && even)) {
+      best = static_cast<uint16_t>(bits);
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+TEST(ConvertTest, EveryHalfAndBrainFloatComesBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const uint16_t half = static_cast<uint16_t>(bits);
+    const float wide = F32FromF16(half);
+    const float brain = F32FromBF16(half);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(F32FromF16(F16FromF32(wide))));
+    } else {
+      EXPECT_EQ(F16FromF32(wide), half);
+    }
+    if (std::isnan(brain)) {
+      EXPECT_TRUE(std::isnan(F32FromBF16(BF16FromF32(brain))));
+    } else {
+      EXPECT_EQ(BF16FromF32(brain), half);
+    }
+  }
+}
+
+TEST(ConvertTest, RoundsToNearestEven) {
+  for (const float value :
+       {1e-8f, 2.9802322e-8f, 8.9406967e-8f, 1e-5f, 6.1e-5f, 6.1035156e-5f,
+        0.1f, 1.0009765f, 1.00048828125f, 1.00146484375f, 3.14159f, 65503.9f}) {
+    EXPECT_EQ(F32FromF16(F16FromF32(value)),
+              F32FromF16(NearestByDefinition(value, F32FromF16)))
+        << value;
+    EXPECT_EQ(F32FromBF16(BF16FromF32(value)),
+              F32FromBF16(NearestByDefinition(value, F32FromBF16)))
+        << value;
+  }
+  EXPECT_EQ(BF16FromF32(std::bit_cast<float>(0x3E89CCD5u)), 0x3E8A);
+  EXPECT_TRUE(
+      std::isnan(F32FromBF16(BF16FromF32(std::bit_cast<float>(0x7F800001u)))));
+  EXPECT_EQ(F16FromF32(65519.0f), 0x7BFF);
+  EXPECT_EQ(F16FromF32(65520.0f), 0x7C00);
+  EXPECT_EQ(F16FromF32(-HUGE_VALF), 0xFC00);
+}
+
+TEST(ConvertTest, WholeArraysOfAnyStride) {
+  const int64_t values[] = {1, 2, 3, 4, 5, 6};
+  const TensorView columns = TensorView(values, {2, 3}).Transposed(0, 1);
+  const Tensor out = Converted(columns, DType::kF32);
+  const float expected[] = {1, 4, 2, 5, 3, 6};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(out.As<float>()[i], expected[i]);
+  EXPECT_THROW(Converted(columns, DType::kI32), Error);
+}
+
+}  // namespace
+}  // namespace regard::inline v0
