@@ -30,6 +30,7 @@ function(regard_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
   add_library(regard_${name} STATIC ${ARG_SOURCES})
   add_library(regard::${name} ALIAS regard_${name})
+  set_property(GLOBAL APPEND PROPERTY REGARD_LIBRARIES regard_${name})
   set_target_properties(regard_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

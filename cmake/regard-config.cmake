@@ -1,0 +1,11 @@
+# The static libraries of Regard name the libraries they stand on.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(hwy)
+find_dependency(dnnl)
+find_dependency(ICU COMPONENTS uc i18n data)
+find_dependency(simdjson)
+find_dependency(fmt)
+find_dependency(PkgConfig)
+pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET pangocairo cairo)
+include("${CMAKE_CURRENT_LIST_DIR}/regard-targets.cmake")
