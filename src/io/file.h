@@ -3,14 +3,16 @@
 #define REGARD_SRC_IO_FILE_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace regard::inline v0 {
 
-// A whole file mapped read-only. Error (kFile).
+// A whole file mapped read-only; it must be a regular file. Its size is taken
+// once, at opening; whoever cuts a file short while it is mapped ends the
+// process, as with every mapping. Error (kFile).
 class MappedFile {
  public:
   static MappedFile Open(const std::string& path);
@@ -19,31 +21,34 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
+  std::span<const uint8_t> bytes() const { return {data_, size_}; }
 
  private:
   MappedFile() = default;
-  const uint8_t* data_ = nullptr;
+  const uint8_t* data_ = nullptr;  // null when the file is empty
   size_t size_ = 0;
 };
 
-// The whole text of a file ("-": stdin). Error (kFile), (kSize) above `limit`.
+// The whole text of a file, pipe or device ("-": stdin). Error (kFile), (kSize)
+// above `limit` bytes.
 std::string ReadText(const std::string& path, size_t limit = size_t{1} << 30);
 
 // Writes a file beside its target and renames it when Commit is called; without
-// Commit nothing stays. A link is followed; devices and pipes are written
-// through; "-" is stdout. Error (kFile) naming path and cause (full disk,
-// missing directory, no permission).
+// Commit nothing stays. The file that is replaced hands on its permissions. A
+// link is followed; devices and pipes are written through; "-" is stdout. Error
+// (kFile) naming path and cause (full disk, missing directory, no permission).
+// A closed pipe raises SIGPIPE, as with every write; where that is ignored, it
+// is an Error too.
 class FileWriter {
  public:
   explicit FileWriter(const std::string& path);
   ~FileWriter();
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
+  FileWriter(FileWriter&&) noexcept;
   void Write(std::string_view bytes);
   void Commit();
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

@@ -24,13 +24,18 @@ class Json {
   Json(int value) : value_(int64_t{value}) {}  // NOLINT
   Json(int64_t value) : value_(value) {}       // NOLINT
   Json(double value) : value_(value) {}        // NOLINT
-  Json(const char* value) : value_(std::string(value)) {}  // NOLINT
-  Json(std::string value) : value_(std::move(value)) {}    // NOLINT
-  Json(Array value) : value_(std::move(value)) {}          // NOLINT
-  Json(Object value) : value_(std::move(value)) {}         // NOLINT
+  // Written with the digits that read back as this float32.
+  Json(float value) : value_(value) {}                          // NOLINT
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT
+  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT
 
-  // `name` stands in messages. Error (kFormat) for anything that is not one
-  // valid JSON document (depth limited).
+  // `name` stands in messages. Error (kFormat), with line and column where they
+  // are known, for anything that is not one valid JSON document: deeper than
+  // 1,000 levels, invalid UTF-8, a lone surrogate, a number beyond double.
+  // Integers beyond int64 become double.
   static Json Parse(std::string_view text, const std::string& name);
 
   bool IsNull() const { return value_.index() == 0; }
@@ -38,7 +43,8 @@ class Json {
   // An integer that fits int64 (1 but not 1.0).
   bool IsInt() const { return std::holds_alternative<int64_t>(value_); }
   bool IsNumber() const {
-    return IsInt() || std::holds_alternative<double>(value_);
+    return IsInt() || std::holds_alternative<double>(value_) ||
+           std::holds_alternative<float>(value_);
   }
   bool IsString() const { return std::holds_alternative<std::string>(value_); }
   bool IsArray() const { return std::holds_alternative<Array>(value_); }
@@ -63,12 +69,18 @@ class Json {
   // Appends an element to an array (null becomes an empty array).
   void Append(Json value);
 
-  // One line, UTF-8 kept, shortest digits that read back; a number that is not
-  // finite is written as null.
+  // One line, shortest digits that read back (a floating-point number keeps a
+  // point or an exponent); a number that is not finite is written as null.
+  // UTF-8 is kept, what is not UTF-8 becomes U+FFFD; control characters,
+  // U+2028 and U+2029 are escaped.
   std::string Dump() const;
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, Array,
+  void DumpTo(std::string* out) const;
+  static void DumpArray(const Array& array, std::string* out);
+  static void DumpObject(const Object& object, std::string* out);
+
+  std::variant<std::monostate, bool, int64_t, double, float, std::string, Array,
                Object>
       value_;
 };
