@@ -401,7 +401,7 @@ void Json::DumpTo(std::string* out) const {
 void Json::DumpArray(const Array& array, std::string* out) {
   *out += '[';
   for (size_t i = 0; i < array.size(); ++i) {
-    if (i > 0) *out += ", ";
+    if (i > 0) *out += ',';
     array[i].DumpTo(out);
   }
   *out += ']';
@@ -410,9 +410,9 @@ void Json::DumpArray(const Array& array, std::string* out) {
 void Json::DumpObject(const Object& object, std::string* out) {
   *out += '{';
   for (size_t i = 0; i < object.size(); ++i) {
-    if (i > 0) *out += ", ";
+    if (i > 0) *out += ',';
     AppendString(object[i].first, out);
-    *out += ": ";
+    *out += ':';
     object[i].second.DumpTo(out);
   }
   *out += '}';

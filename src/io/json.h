@@ -69,10 +69,10 @@ class Json {
   // Appends an element to an array (null becomes an empty array).
   void Append(Json value);
 
-  // One line, shortest digits that read back (a floating-point number keeps a
-  // point or an exponent); a number that is not finite is written as null.
-  // UTF-8 is kept, what is not UTF-8 becomes U+FFFD; control characters,
-  // U+2028 and U+2029 are escaped.
+  // One line without spaces, shortest digits that read back (a floating-point
+  // number keeps a point or an exponent); a number that is not finite is
+  // written as null. UTF-8 is kept, what is not UTF-8 becomes U+FFFD; control
+  // characters, U+2028 and U+2029 are escaped.
   std::string Dump() const;
 
  private:

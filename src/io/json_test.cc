@@ -152,7 +152,7 @@ TEST(Json, BuildsAndReadsBack) {
   json.Set("in\ner", inner);
   json.Set("empty", Json::Object());
   const std::string text =
-      R"({"list": [1, "two", 3.5, null], "in\ner": [true], "empty": {}})";
+      R"({"list":[1,"two",3.5,null],"in\ner":[true],"empty":{}})";
   EXPECT_EQ(json.Dump(), text);
   EXPECT_EQ(Json::Parse(text, "x").Dump(), text);
   EXPECT_THROW(inner.Set("a", 1), Error);
