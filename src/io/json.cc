@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/utf8.h"
+#include "base/utf8.h"
 #include "regard/error.h"
 
 namespace regard::inline v0 {
@@ -274,16 +274,13 @@ bool NeedsEscape(char32_t c) {
 
 void AppendString(std::string_view text, std::string* out) {
   *out += '"';
-  while (!text.empty()) {
-    const Utf8Char c = DecodeUtf8(text);
-    if (!c.valid) {
-      *out += kReplacementUtf8;
-    } else if (NeedsEscape(c.code_point)) {
-      AppendEscaped(c.code_point, out);
+  for (size_t next = 0; next < text.size();) {
+    const char32_t c = NextCodePoint(text, next);
+    if (NeedsEscape(c)) {
+      AppendEscaped(c, out);
     } else {
-      *out += text.substr(0, c.length);
+      AppendUtf8(*out, c);
     }
-    text.remove_prefix(c.length);
   }
   *out += '"';
 }

@@ -38,7 +38,7 @@ LIBRARIES = {
     r"unicode/": ["text"],
     r"cairo|pango|png\.h|glib": ["render"],
     r"simdjson|nlohmann": ["base", "io"],
-    r"zlib\.h|minizip|sha2\.h": ["io"],
+    r"zlib\.h|minizip|nettle/": ["io"],
     r"CLI/": ["cli"],
 }
 
