@@ -16,17 +16,20 @@
 namespace regard::inline v0 {
 
 // A memory-mapped safetensors checkpoint: one file, or the shards named by
-// model.safetensors.index.json. Everything is checked at opening.
+// model.safetensors.index.json. The layout is checked as a whole at opening;
+// the numbers themselves are not read before they are used.
 class SafeTensors {
  public:
   struct Entry {
     std::string name;
     std::string dtype;  // as the file spells it: "F32", "BF16", "F8_E4M3"
     Dims shape;         // rank up to kMaxRank
-    const void* data;   // not necessarily aligned
+    const void* data;   // not necessarily aligned; lives as long as this object
     size_t bytes;
   };
-  // `path`: a .safetensors file or an index .json. Error (kFile, kFormat).
+  // `path`: a .safetensors file or an index .json, whose shards lie beside it;
+  // of them only the tensors that the index names are seen. Error (kFile,
+  // kFormat), (kUnsupported) for a rank above kMaxRank.
   static SafeTensors Open(const std::string& path);
   ~SafeTensors();
   SafeTensors(SafeTensors&&) noexcept;
@@ -34,11 +37,12 @@ class SafeTensors {
 
   const std::vector<Entry>& entries() const;       // in order of name
   const Entry* Find(std::string_view name) const;  // nullptr: not there
+  // Of all shards together; where two differ, the first by file name counts.
   const std::map<std::string, std::string>& metadata() const;
   // A view in place when the data are aligned for their type and this library
-  // has the type; else a copy is made and kept. Error (kFormat) when there is
-  // no such tensor, (kUnsupported) naming type and tensor when it can't be
-  // used.
+  // has the type; else a copy is made and kept. May be called from several
+  // threads. Error (kFormat) when there is no such tensor, (kUnsupported)
+  // naming type and tensor when it can't be used.
   TensorView Get(std::string_view name) const;
 
  private:
@@ -49,7 +53,9 @@ class SafeTensors {
 
 using NamedViews = std::vector<std::pair<std::string, TensorView>>;
 
-// Written beside the target, renamed when complete.
+// Written beside the target, renamed when complete; the data start at a
+// multiple of 8 bytes, wide types first, then in order of name. Error (kFile),
+// (kArgument) for a name that is used twice, is "__metadata__" or is not UTF-8.
 void WriteSafeTensors(const std::string& path, const NamedViews& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
