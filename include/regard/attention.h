@@ -48,8 +48,8 @@ struct AttentionProblem {
   std::optional<QueryOffset> query_offset;
   std::optional<double> scale;    // unset: 1/sqrt(D); 0 and negatives are legal
   std::optional<double> softcap;  // unset: none; otherwise > 0
-  // f32 or f64, broadcast to [B, Hq, Lq, Lk] by numpy rules. -infinity hides a
-  // key; a finite lowest value does not.
+  // f32, f64, bf16 or f16, broadcast to [B, Hq, Lq, Lk] by numpy rules.
+  // -infinity hides a key; a finite lowest value does not.
   TensorView bias;
 };
 
@@ -58,6 +58,8 @@ struct AttentionOptions {
   bool weights = false;  // return the n x n weights too; never changes `out`
   int threads = 0;       // 0: all cores
   std::string kernel;    // "": the plan chooses; else a name from KernelNames()
+  // "": the widest of UsableInstructionSets(); else one of them.
+  std::string instruction_set;
 };
 
 struct AttentionResult {
@@ -84,11 +86,13 @@ struct AttentionOutputs {
 };
 
 // The choice of kernel, tiles and scratch for one problem, made once: Run any
-// number of times on problems of the same shapes, types and mask structure.
-// Run is not to be called from two threads at once on one plan.
+// number of times on problems of the same shapes and types, with any mask, bias
+// and scale. Run allocates nothing, and is not to be called from two threads at
+// once on one plan.
 class AttentionPlan {
  public:
-  // Checks the problem, chooses, and takes the scratch memory.
+  // Checks the problem, chooses, and takes the scratch memory. `lse` and
+  // `weights` of the options have no meaning here: Run writes what it is given.
   explicit AttentionPlan(const AttentionProblem& problem,
                          const AttentionOptions& options = {});
   ~AttentionPlan();
@@ -98,7 +102,7 @@ class AttentionPlan {
   // Error (kArgument) when shapes or types differ from the planned ones.
   void Run(const AttentionProblem& problem, const AttentionOutputs& outputs);
 
-  const std::string& kernel() const;           // "flash", "reference"
+  std::string kernel() const;                  // "flash", "reference"
   const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
   size_t scratch_bytes() const;
   // One line per kernel of the list: chosen, or refused with the reason; then

@@ -1,0 +1,186 @@
+// The public calls on the smallest inputs that have a known answer.
+#include "regard/attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace regard::inline v0 {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::vector<float> Values(const Tensor& t) {
+  return {t.As<float>(), t.As<float>() + t.NumElements()};
+}
+
+// One batch entry, one head; q, k, v as [L, D] in `values`.
+struct Arrays {
+  Tensor q, k, v;
+  Arrays(std::vector<float> q_values, std::vector<float> k_values,
+         std::vector<float> v_values, int64_t d = 1, int64_t dv = 1)
+      : q(Make(q_values, d)), k(Make(k_values, d)), v(Make(v_values, dv)) {}
+  static Tensor Make(const std::vector<float>& values, int64_t size) {
+    return Tensor::FromVector(
+        values, {1, 1, static_cast<int64_t>(values.size()) / size, size});
+  }
+  AttentionProblem Problem() const {
+    AttentionProblem p;
+    p.q = q;
+    p.k = k;
+    p.v = v;
+    return p;
+  }
+};
+
+// Everything below holds for every kernel.
+class AttendTest : public testing::TestWithParam<std::string> {
+ protected:
+  AttentionResult Run(const AttentionProblem& problem) {
+    AttentionOptions options;
+    options.kernel = GetParam();
+    options.lse = options.weights = true;
+    return Attend(problem, options);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, AttendTest, testing::ValuesIn(KernelNames()),
+                         [](const auto& info) { return info.param; });
+
+// pytorch#103963: a row that sees nothing.
+TEST_P(AttendTest, EmptyRowIsZero) {
+  const Arrays a({1, 1}, {1, 1}, {2, 5});
+  const bool allowed[] = {true, false, false, false};
+  AttentionProblem p = a.Problem();
+  p.mask = Mask::Boolean(TensorView(allowed, {2, 2}));
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.out), ElementsAre(2, 0));
+  EXPECT_THAT(Values(r.weights), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(Values(r.lse), ElementsAre(1, -kInf));
+}
+
+// pytorch#110213: the lowest finite bias is a value, not a mask.
+TEST_P(AttendTest, LowestFiniteBiasHidesNothing) {
+  const Arrays a({1}, {1, 2}, {0, 1});
+  const float lowest = std::numeric_limits<float>::lowest();
+  const float bias[] = {lowest, lowest};
+  AttentionProblem p = a.Problem();
+  p.bias = TensorView(bias, {2});
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.out), ElementsAre(0.5f));
+  EXPECT_THAT(Values(r.weights), ElementsAre(0.5f, 0.5f));
+}
+
+TEST_P(AttendTest, MinusInfinityInTheBiasHides) {
+  const Arrays a({1}, {1, 2}, {3, kNaN});
+  const float bias[] = {0, -kInf};
+  AttentionProblem p = a.Problem();
+  p.bias = TensorView(bias, {1, 2});
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.out), ElementsAre(3));
+  EXPECT_THAT(Values(r.weights), ElementsAre(1, 0));
+}
+
+// pytorch#101967: NaN behind the mask.
+TEST_P(AttendTest, HiddenNaNHasNoEffect) {
+  const Arrays a({1, 0}, {1, 0, kNaN, kNaN}, {2, 3, kNaN, kNaN}, 2, 2);
+  const bool allowed[] = {true, false};
+  AttentionProblem p = a.Problem();
+  p.mask = Mask::Boolean(TensorView(allowed, {2}));
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.out), ElementsAre(2, 3));
+}
+
+TEST_P(AttendTest, LargeLogits) {
+  const Arrays a({1000}, {1000, 999}, {4, 9});
+  AttentionProblem p = a.Problem();
+  p.scale = 1;
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(4));
+}
+
+TEST_P(AttendTest, ZeroAndNegativeScale) {
+  const Arrays a({1, 1, 1, 1}, {5, 6, 7, 8}, {0, 1, 2, 3});
+  AttentionProblem p = a.Problem();
+  p.mask = Mask::Causal();
+  p.scale = 0;
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(0, 0.5f, 1, 1.5f));
+  const Arrays b({1}, {0, 1}, {0, 1});
+  p = b.Problem();
+  p.scale = -1;
+  EXPECT_NEAR(Run(p).out.As<float>()[0], 0.26894142, 1e-7);
+}
+
+// vllm#56578: tanh must not overflow.
+TEST_P(AttendTest, Softcap) {
+  const Arrays a({1}, {5000, -10000, 100}, {1, 1, 1});
+  AttentionProblem p = a.Problem();
+  p.scale = 1;
+  p.softcap = 50;
+  for (const auto& [k, capped] :
+       {std::pair{5000.0f, 50.0}, {-10000.0f, -50.0}, {100.0f, 48.2013790}}) {
+    const float key[] = {k};
+    p.k = TensorView(key, {1, 1, 1, 1});
+    p.v = TensorView(key, {1, 1, 1, 1});
+    EXPECT_NEAR(Run(p).lse.As<float>()[0], capped, 1e-5);
+  }
+}
+
+// pytorch#103082: two kinds of causal when Lq != Lk, and no silent default.
+TEST_P(AttendTest, CausalCorners) {
+  const Arrays a({1, 1}, {0, 0, 0}, {0, 6, 12});
+  AttentionProblem p = a.Problem();
+  p.mask = Mask::Causal();
+  p.query_offset = QueryOffset::TopLeft();
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(0, 3));
+  p.query_offset = QueryOffset::BottomRight();
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(3, 6));
+  p.query_offset = QueryOffset::At(2);
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(6, 6));
+  p.query_offset = QueryOffset::At(-1);
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(0, 0));
+  p.query_offset.reset();
+  try {
+    Run(p);
+    FAIL() << "a corner was guessed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("Lq = 2, Lk = 3"));
+  }
+}
+
+// transformers#39408, unsloth#8253: a window counts the query itself.
+TEST_P(AttendTest, WindowCountsTheQueryItself) {
+  const Arrays a({1, 1, 1, 1}, {0, 0, 0, 0}, {1, 2, 4, 8});
+  AttentionProblem p = a.Problem();
+  p.mask = Mask::Window(2, 0);
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(1, 1.5f, 3, 6));
+  p.mask = Mask::Window(1, 0);
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(1, 2, 4, 8));
+  p.mask = Mask::Window(std::nullopt, 1);
+  EXPECT_THAT(Values(Run(p).out),
+              ElementsAre(1.5f, testing::FloatEq(7 / 3.0f), 3.75f, 3.75f));
+  for (const Mask& wrong : {Mask::Window(0, 0), Mask::Window(1, -1)}) {
+    p.mask = wrong;
+    EXPECT_THROW(Run(p), Error);
+  }
+}
+
+// onnx#7274: query head h uses kv head h / group.
+TEST_P(AttendTest, GroupsAreContiguous) {
+  const Tensor q(DType::kF32, {1, 4, 1, 1});
+  const Tensor k(DType::kF32, {1, 2, 1, 1});
+  const Tensor v = Tensor::FromVector({1, 2}, {1, 2, 1, 1});
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  EXPECT_THAT(Values(Run(p).out), ElementsAre(1, 1, 2, 2));
+}
+
+}  // namespace
+}  // namespace regard::inline v0

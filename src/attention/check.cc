@@ -1,0 +1,356 @@
+#include "attention/check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/overlap.h"
+#include "base/checked.h"
+
+namespace regard::inline v0 {
+
+namespace {
+
+// Collects the parts of the messages, so that each rule is one line below.
+class Checker {
+ public:
+  explicit Checker(const std::string& function) : function_(function) {}
+
+  [[noreturn]] void Fail(const std::string& argument, const std::string& reason,
+                         const std::string& hint = "",
+                         ErrorKind kind = ErrorKind::kArgument) const {
+    throw Error(kind, function_ + ": " + argument, reason, hint);
+  }
+
+  // Shape and type of an array that must be there; its addresses fit 64 bits.
+  void Memory(const TensorView& view, const char* name) const;
+  void Floating(const TensorView& view, const char* name) const;
+  void Shape(const TensorView& view, const char* name, const Dims& wanted,
+             const char* letters) const;
+  void Broadcasts(const TensorView& view, const char* name,
+                  const Problem& problem) const;
+  void Masks(const Problem& problem, bool offset_given) const;
+  void Term(const CausalMask&, const Problem&) const {}
+  void Term(const WindowMask& mask, const Problem&) const;
+  void Term(const LengthsMask& mask, const Problem& problem) const;
+  void Term(const BooleanMask& mask, const Problem& problem) const;
+  void Lengths(const std::vector<int64_t>& lengths, const char* name,
+               int64_t limit, const Problem& problem) const;
+
+ private:
+  const std::string& function_;
+};
+
+void Checker::Memory(const TensorView& view, const char* name) const {
+  for (const int64_t size : view.shape) {
+    if (size < 0) Fail(name, "shape " + ToString(view.shape) + " is negative");
+  }
+  if (view.NumElements() == 0) return;
+  if (view.data == nullptr) {
+    Fail(name, "no memory for shape " + ToString(view.shape));
+  }
+  const std::string subject = function_ + ": " + name;
+  int64_t reach = static_cast<int64_t>(ItemSize(view.dtype));
+  for (int i = 0; i < view.rank(); ++i) {
+    if (view.strides[i] == std::numeric_limits<int64_t>::min()) {
+      Fail(name, "strides " + ToString(view.strides) + " are out of range", "",
+           ErrorKind::kSize);
+    }
+    const int64_t step = CheckedMul(std::abs(view.strides[i]),
+                                    view.shape[i] - 1, subject.c_str());
+    reach =
+        CheckedAdd(reach,
+                   CheckedMul(step, static_cast<int64_t>(ItemSize(view.dtype)),
+                              subject.c_str()),
+                   subject.c_str());
+  }
+}
+
+void Checker::Floating(const TensorView& view, const char* name) const {
+  if (view.dtype == DType::kF32 || view.dtype == DType::kF64) return;
+  Fail(name, std::string("type ") + Name(view.dtype) + " is not supported",
+       "convert it to f32 or f64", ErrorKind::kUnsupported);
+}
+
+void Checker::Shape(const TensorView& view, const char* name,
+                    const Dims& wanted, const char* letters) const {
+  if (view.shape == wanted) return;
+  Fail(name, "shape " + ToString(view.shape) + " is not " + letters + " = " +
+                 ToString(wanted));
+}
+
+void Checker::Broadcasts(const TensorView& view, const char* name,
+                         const Problem& p) const {
+  const Dims full = {p.batch, p.query_heads, p.query_length, p.key_length};
+  bool fits = view.rank() <= 4;
+  for (int i = 0; fits && i < view.rank(); ++i) {
+    const int64_t size = view.shape.Back(i);
+    fits = size == 1 || size == full.Back(i);
+  }
+  if (!fits) {
+    Fail(name,
+         "shape " + ToString(view.shape) +
+             " does not broadcast to [B, Hq, Lq, Lk] = " + ToString(full));
+  }
+  Memory(view, name);
+}
+
+void Checker::Term(const WindowMask& mask, const Problem&) const {
+  if (mask.left && *mask.left < 1) {
+    Fail("mask",
+         "a window of left = " + std::to_string(*mask.left) +
+             " shows no key: left counts the query itself",
+         "use 1 for the query alone, or leave it unset for no limit");
+  }
+  if (mask.right && *mask.right < 0) {
+    Fail("mask",
+         "a window of right = " + std::to_string(*mask.right) + " is negative",
+         "use 0 for no later key, or leave it unset for no limit");
+  }
+}
+
+void Checker::Lengths(const std::vector<int64_t>& lengths, const char* name,
+                      int64_t limit, const Problem& p) const {
+  if (!lengths.empty() && static_cast<int64_t>(lengths.size()) != p.batch) {
+    Fail("mask", std::to_string(lengths.size()) + " " + name +
+                     " lengths for B = " + std::to_string(p.batch));
+  }
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0 || lengths[i] > limit) {
+      Fail("mask", std::string(name) + " length " + std::to_string(lengths[i]) +
+                       " of batch entry " + std::to_string(i) +
+                       " is not within 0 and " + std::to_string(limit));
+    }
+  }
+}
+
+void Checker::Term(const LengthsMask& mask, const Problem& p) const {
+  Lengths(mask.query, "query", p.query_length, p);
+  Lengths(mask.key, "key", p.key_length, p);
+}
+
+void Checker::Term(const BooleanMask& mask, const Problem& p) const {
+  const DType type = mask.allowed.dtype;
+  if (type != DType::kBool && type != DType::kU8) {
+    Fail("mask", std::string("a mask of type ") + Name(type),
+         "use bool or u8 (not 0: may attend); numbers to add go into bias");
+  }
+  Broadcasts(mask.allowed, "mask", p);
+}
+
+bool ComparesPositions(const MaskTerm& term) {
+  return std::holds_alternative<CausalMask>(term) ||
+         std::holds_alternative<WindowMask>(term);
+}
+
+void Checker::Masks(const Problem& p, bool offset_given) const {
+  const std::vector<MaskTerm>& terms = p.mask->terms();
+  for (const MaskTerm& term : terms) {
+    std::visit([&](const auto& mask) { Term(mask, p); }, term);
+  }
+  if (!offset_given && p.query_length != p.key_length &&
+      std::any_of(terms.begin(), terms.end(), ComparesPositions)) {
+    Fail("query_offset",
+         "not set, but a causal or window mask meets Lq = " +
+             std::to_string(p.query_length) +
+             ", Lk = " + std::to_string(p.key_length),
+         "choose top-left, bottom-right or an explicit offset");
+  }
+}
+
+// q, k and v agree with each other; fills the sizes.
+void CheckShapes(const Checker& check, Problem& p) {
+  const std::pair<const TensorView*, const char*> arrays[] = {
+      {&p.q, "q"}, {&p.k, "k"}, {&p.v, "v"}};
+  for (const auto& [view, name] : arrays) {
+    if (view->rank() != 4) {
+      check.Fail(name,
+                 "shape " + ToString(view->shape) + " has rank " +
+                     std::to_string(view->rank()),
+                 "give [B, H, L, D]");
+    }
+    check.Floating(*view, name);
+    check.Memory(*view, name);
+    if (view->dtype != p.q.dtype) {
+      check.Fail(name,
+                 std::string("type ") + Name(view->dtype) + " beside q of " +
+                     Name(p.q.dtype),
+                 "convert them to one type", ErrorKind::kUnsupported);
+    }
+  }
+  p.dtype = p.q.dtype;
+  p.batch = p.q.shape[0];
+  p.query_heads = p.q.shape[1];
+  p.query_length = p.q.shape[2];
+  p.head_size = p.q.shape[3];
+  p.kv_heads = p.k.shape[1];
+  p.key_length = p.k.shape[2];
+  p.value_size = p.v.shape[3];
+  check.Shape(p.k, "k", {p.batch, p.kv_heads, p.key_length, p.head_size},
+              "[B, Hkv, Lk, D] with q's B and D");
+  check.Shape(p.v, "v", {p.batch, p.kv_heads, p.key_length, p.value_size},
+              "[B, Hkv, Lk, Dv] with k's B, Hkv and Lk");
+  const bool divides =
+      p.kv_heads == 0 ? p.query_heads == 0 : p.query_heads % p.kv_heads == 0;
+  if (!divides) {
+    check.Fail("k", "Hq = " + std::to_string(p.query_heads) +
+                        " query heads are not a multiple of Hkv = " +
+                        std::to_string(p.kv_heads) + " kv heads");
+  }
+}
+
+// What the result and every per-row figure need must be countable too.
+void CheckResultSizes(const Problem& p, const std::string& function) {
+  const std::string subject = function + ": size";
+  const char* name = subject.c_str();
+  const int64_t rows = CheckedMul(CheckedMul(p.batch, p.query_heads, name),
+                                  p.query_length, name);
+  CheckedMul(CheckedMul(rows, p.value_size, name), 8, name);
+}
+
+}  // namespace
+
+MaskSet Problem::MaskOf(int64_t batch_index, int64_t head) const {
+  MaskFrame frame = {batch_index, head, query_length, key_length, 0};
+  if (offset.kind == QueryOffset::Kind::kExplicit) frame.offset = offset.value;
+  if (offset.kind == QueryOffset::Kind::kBottomRight) {
+    // The real lengths of this sequence.
+    int64_t queries = query_length, keys = key_length;
+    for (const MaskTerm& term : mask->terms()) {
+      const LengthsMask* lengths = std::get_if<LengthsMask>(&term);
+      if (lengths == nullptr) continue;
+      const size_t at = static_cast<size_t>(batch_index);
+      if (!lengths->query.empty()) {
+        queries = std::min(queries, lengths->query[at]);
+      }
+      if (!lengths->key.empty()) keys = std::min(keys, lengths->key[at]);
+    }
+    frame.offset = keys - queries;
+  }
+  return MaskSet(*mask, frame);
+}
+
+Problem Check(const AttentionProblem& problem, const std::string& function) {
+  const Checker check(function);
+  Problem p;
+  p.q = problem.q;
+  p.k = problem.k;
+  p.v = problem.v;
+  p.bias = problem.bias;
+  p.mask = &problem.mask;
+  CheckShapes(check, p);
+  CheckResultSizes(p, function);
+  if (problem.scale && !std::isfinite(*problem.scale)) {
+    check.Fail("scale", std::to_string(*problem.scale) + " is not finite");
+  }
+  // Without elements every dot product is 0 already.
+  p.scale = problem.scale.value_or(
+      p.head_size == 0 ? 0 : 1 / std::sqrt(static_cast<double>(p.head_size)));
+  if (problem.softcap) {
+    if (!std::isfinite(*problem.softcap) || *problem.softcap <= 0) {
+      check.Fail("softcap",
+                 std::to_string(*problem.softcap) + " is not > 0 and finite",
+                 "leave it unset for none");
+    }
+    p.softcap = *problem.softcap;
+  }
+  p.offset = problem.query_offset.value_or(QueryOffset::TopLeft());
+  check.Masks(p, problem.query_offset.has_value());
+  if (p.bias.given()) {
+    switch (p.bias.dtype) {
+      case DType::kF16:
+      case DType::kBF16:
+      case DType::kF32:
+      case DType::kF64:
+        break;
+      default:
+        check.Fail("bias",
+                   std::string("type ") + Name(p.bias.dtype) +
+                       " is not a floating type",
+                   "a mask of bool or u8 goes into mask");
+    }
+    check.Broadcasts(p.bias, "bias", p);
+  }
+  return p;
+}
+
+namespace {
+
+struct NamedView {
+  const char* name;
+  const TensorView* view;
+};
+
+void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
+                   std::span<const NamedView> written) {
+  const auto refuse = [&](const NamedView& output, const char* other) {
+    check.Fail(output.name, std::string("shares memory with ") + other,
+               "give it memory of its own");
+  };
+  const NamedView read[] = {{"q", &inputs.q},
+                            {"k", &inputs.k},
+                            {"v", &inputs.v},
+                            {"bias", &inputs.bias}};
+  for (size_t i = 0; i < written.size(); ++i) {
+    const NamedView& output = written[i];
+    if (MayOverlapItself(*output.view)) refuse(output, "itself");
+    for (const NamedView& input : read) {
+      if (input.view->given() && MayOverlap(*output.view, *input.view)) {
+        refuse(output, input.name);
+      }
+    }
+    for (const MaskTerm& term : inputs.mask.terms()) {
+      const BooleanMask* mask = std::get_if<BooleanMask>(&term);
+      if (mask != nullptr && MayOverlap(*output.view, mask->allowed)) {
+        refuse(output, "mask");
+      }
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (MayOverlap(*output.view, *written[j].view)) {
+        refuse(output, written[j].name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Outputs CheckOutputs(const AttentionProblem& inputs, const Problem& p,
+                     const AttentionOutputs& outputs,
+                     const std::string& function) {
+  const Checker check(function);
+  const struct {
+    const char* name;
+    const MutableTensorView* view;
+    Dims shape;
+    const char* letters;
+  } rules[] = {
+      {"out",
+       &outputs.out,
+       {p.batch, p.query_heads, p.query_length, p.value_size},
+       "[B, Hq, Lq, Dv]"},
+      {"lse",
+       &outputs.lse,
+       {p.batch, p.query_heads, p.query_length},
+       "[B, Hq, Lq]"},
+      {"weights",
+       &outputs.weights,
+       {p.batch, p.query_heads, p.query_length, p.key_length},
+       "[B, Hq, Lq, Lk]"},
+  };
+  std::array<NamedView, 3> written;
+  size_t count = 0;
+  for (const auto& rule : rules) {
+    if (!rule.view->given() && rule.view != &outputs.out) continue;
+    check.Shape(*rule.view, rule.name, rule.shape, rule.letters);
+    if (rule.view->dtype != p.dtype) {
+      check.Fail(rule.name, std::string("type ") + Name(rule.view->dtype) +
+                                " beside q of " + Name(p.dtype));
+    }
+    check.Memory(*rule.view, rule.name);
+    written[count++] = {rule.name, rule.view};
+  }
+  CheckOverlaps(check, inputs, std::span(written).first(count));
+  return {outputs.out, outputs.lse, outputs.weights, nullptr};
+}
+
+}  // namespace regard::inline v0

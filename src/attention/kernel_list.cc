@@ -1,0 +1,12 @@
+#include "attention/kernel_list.h"
+
+#include "attention/kernels/reference.h"
+
+namespace regard::inline v0 {
+
+std::span<const Kernel> Kernels() {
+  static constexpr Kernel kKernels[] = {kReferenceKernel};
+  return kKernels;
+}
+
+}  // namespace regard::inline v0

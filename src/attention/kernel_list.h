@@ -1,0 +1,52 @@
+// The kernels, best first, and what each has to tell a plan.
+#ifndef REGARD_SRC_ATTENTION_KERNEL_LIST_H_
+#define REGARD_SRC_ATTENTION_KERNEL_LIST_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "attention/problem.h"
+#include "tensor/simd_target.h"
+
+namespace regard::inline v0 {
+
+// What a plan asks a kernel about.
+struct KernelRequest {
+  const Problem* problem = nullptr;
+  SimdTarget target = 0;
+  int threads = 1;
+};
+
+struct KernelNeeds {
+  size_t scratch_bytes = 0;
+  std::string tiles;            // for people
+  std::string instruction_set;  // that it really runs on
+};
+
+// What a kernel works with.
+struct KernelRun {
+  SimdTarget target = 0;
+  int threads = 1;
+  std::byte* scratch = nullptr;  // aligned to kScratchAlignment
+};
+
+// A cache line, and the widest vector.
+inline constexpr size_t kScratchAlignment = 64;
+
+struct Kernel {
+  const char* name;
+  // Why it can't serve; "" when it can.
+  std::string (*refusal)(const KernelRequest& request);
+  KernelNeeds (*needs)(const KernelRequest& request);
+  // Writes what `outputs` has. Allocates nothing; throws only what a sink
+  // throws.
+  void (*run)(const Problem& problem, const Outputs& outputs,
+              const KernelRun& run);
+};
+
+std::span<const Kernel> Kernels();
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_ATTENTION_KERNEL_LIST_H_

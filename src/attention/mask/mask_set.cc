@@ -1,0 +1,65 @@
+#include "attention/mask/mask_set.h"
+
+#include <limits>
+#include <variant>
+
+namespace regard::inline v0 {
+
+int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<int64_t>::max()
+               : std::numeric_limits<int64_t>::min();
+}
+
+IndexRange MaskSet::Range(IndexRange queries) const {
+  IndexRange range = {0, frame_.key_length};
+  for (const MaskTerm& term : *terms_) {
+    range = range & std::visit(
+                        [&](const auto& mask) {
+                          return regard::Range(mask, frame_, queries);
+                        },
+                        term);
+  }
+  return range;
+}
+
+TileClass MaskSet::Classify(const ScoreTile& tile) const {
+  TileClass all = TileClass::kFull;
+  for (const MaskTerm& term : *terms_) {
+    const TileClass one = std::visit(
+        [&](const auto& mask) { return regard::Classify(mask, frame_, tile); },
+        term);
+    if (one == TileClass::kEmpty) return TileClass::kEmpty;
+    if (one == TileClass::kMixed) all = TileClass::kMixed;
+  }
+  return all;
+}
+
+bool MaskSet::Allows(int64_t query, int64_t key) const {
+  return std::all_of(terms_->begin(), terms_->end(), [&](const MaskTerm& term) {
+    return std::visit(
+        [&](const auto& mask) {
+          return regard::Allows(mask, frame_, query, key);
+        },
+        term);
+  });
+}
+
+bool MaskSet::HasPattern() const {
+  return std::any_of(terms_->begin(), terms_->end(), [](const MaskTerm& term) {
+    return std::holds_alternative<BooleanMask>(term);
+  });
+}
+
+void MaskSet::AndRow(int64_t query, IndexRange keys, uint8_t* visible) const {
+  for (const MaskTerm& term : *terms_) {
+    std::visit(
+        [&](const auto& mask) {
+          regard::AndRow(mask, frame_, query, keys, visible);
+        },
+        term);
+  }
+}
+
+}  // namespace regard::inline v0
