@@ -1,0 +1,89 @@
+#include <utility>
+#include <variant>
+
+#include "nn/attention_core.h"
+#include "nn/input.h"
+#include "nn/parameter_list.h"
+#include "regard/nn.h"
+
+namespace regard::inline v0 {
+
+SelfAttention::SelfAttention(int64_t d_model, int64_t d_k, bool bias,
+                             uint64_t seed)
+    : q_proj(d_model, d_k, bias),
+      k_proj(d_model, d_k, bias),
+      v_proj(d_model, d_k, bias) {
+  InitializeXavier(*this, seed);
+}
+
+SelfAttention::SelfAttention(int64_t embed_dim)
+    : q_proj(embed_dim, embed_dim),
+      k_proj(embed_dim, embed_dim),
+      v_proj(embed_dim, embed_dim),
+      out_proj(std::in_place, embed_dim, embed_dim) {
+  InitializeXavier(*this, 0);
+}
+
+std::vector<NamedParameter> SelfAttention::Parameters() {
+  if (!out_proj) {
+    return Prefixed(
+        {{"q_proj", &q_proj}, {"k_proj", &k_proj}, {"v_proj", &v_proj}});
+  }
+  return Prefixed({{"q_proj", &q_proj},
+                   {"k_proj", &k_proj},
+                   {"v_proj", &v_proj},
+                   {"out_proj", &*out_proj}});
+}
+
+namespace {
+
+// There is one head, so the natural boolean mask [B, Lq, Lk] lacks the axis of
+// heads.
+struct WithHeadAxis {
+  Mask operator()(const CausalMask&) const { return Mask::Causal(); }
+  Mask operator()(const WindowMask& window) const {
+    return Mask::Window(window.left, window.right);
+  }
+  Mask operator()(const LengthsMask& lengths) const {
+    return Mask::Lengths(lengths.query, lengths.key);
+  }
+  Mask operator()(const BooleanMask& boolean) const {
+    const TensorView& allowed = boolean.allowed;
+    return Mask::Boolean(allowed.rank() == 3 ? allowed.Unsqueezed(1) : allowed);
+  }
+};
+
+Mask ForOneHead(const Mask& mask) {
+  Mask out;
+  for (const MaskTerm& term : mask.terms()) {
+    out = out & std::visit(WithHeadAxis(), term);
+  }
+  return out;
+}
+
+}  // namespace
+
+AttentionModuleResult SelfAttention::Forward(
+    const TensorView& x, const AttentionModuleOptions& options) const {
+  const Rows rows("SelfAttention", x, q_proj.in_features(), "d_model");
+  const Sequences sequences = SequencesOf("SelfAttention", "x", x);
+  const int64_t batch = sequences.batch, length = sequences.length;
+  const Tensor q = q_proj.Forward(rows.view(), options.threads);
+  const Tensor k = k_proj.Forward(rows.view(), options.threads);
+  const Tensor v = v_proj.Forward(rows.view(), options.threads);
+  AttentionProblem problem;
+  problem.q = SplitHeads(q, batch, length, 1);
+  problem.k = SplitHeads(k, batch, length, 1);
+  problem.v = SplitHeads(v, batch, length, 1);
+  problem.mask = ForOneHead(options.mask);
+  problem.query_offset = options.query_offset;
+  AttentionModuleResult result = AttendAndJoin(
+      problem, options, out_proj ? out_proj->weight.view() : TensorView(),
+      sequences.batched, /*single_head=*/true);
+  if (out_proj) {
+    result.output = out_proj->Forward(result.output, options.threads);
+  }
+  return result;
+}
+
+}  // namespace regard::inline v0
