@@ -13,11 +13,15 @@ namespace regard::inline v0 {
 
 struct Token {
   int64_t id = 0;
-  std::string piece;  // as the vocabulary spells it: "##ing", "[CLS]"
+  // As the vocabulary spells it: "##ing", "[CLS]". For an added token found in
+  // the text, what was matched, with the whitespace that it takes.
+  std::string piece;
   // Code points [begin, end) of its own sentence; 0, 0 when the template
   // inserted it.
   int64_t begin = 0, end = 0;
-  int segment = 0;       // 0 for the first sentence, 1 for the second
+  int sentence = -1;     // index into Encoding::texts; -1 for an inserted one
+  int segment = 0;       // the token type that models read: for BERT 0 in the
+                         // first sentence and the [SEP] after it, 1 behind
   bool special = false;  // inserted by the template
   int64_t word = -1;     // pre-token it comes from, counted per sentence; -1
                          // for an inserted one
