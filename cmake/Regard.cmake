@@ -40,8 +40,13 @@ function(regard_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(regard_${name} PUBLIC ${ARG_LINK}
     PRIVATE $<BUILD_INTERFACE:regard_options> ${ARG_PRIVATE})
-  install(TARGETS regard_${name} EXPORT regard
+  # An export file for each, so that who links the engine alone needs only what
+  # the engine needs (see regard-config.cmake).
+  install(TARGETS regard_${name} EXPORT regard-${name}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT regard-${name} NAMESPACE regard::
+    FILE regard-${name}-targets.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/regard)
 endfunction()
 
 # regard_test(NAME SOURCES x_test.cc ... LINK regard::x ...): one GoogleTest
