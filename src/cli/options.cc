@@ -180,11 +180,15 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
       ->group(kCommonGroup);
 }
 
-void AddTextOptions(CLI::App& app, TextOptions& options) {
+void AddTextSource(CLI::App& app, TextOptions& options) {
   AddText(app, "TEXT", "", options.text, "the text; - reads it from stdin");
   AddText(app, "--pair", "TEXT", options.pair, "a second sentence");
   AddText(app, "--file", "F", options.file,
           "read the text from a file (one final newline is dropped)");
+}
+
+void AddTextOptions(CLI::App& app, TextOptions& options) {
+  AddTextSource(app, options);
   AddFlag(app, "--truncate", options.truncate,
           "cut a text that is too long on the right (of a pair: the longer one "
           "first)");

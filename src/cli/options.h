@@ -44,11 +44,13 @@ void AddChoice(CLI::App& app, const std::string& name,
 inline constexpr char kCommonGroup[] = "Options of every command";
 void AddCommonOptions(CLI::App& app, CommonOptions& common);
 
-// TEXT, --pair, --file, --truncate.
 struct TextOptions {
   std::optional<std::string> text, pair, file;
   bool truncate = false;
 };
+// TEXT, --pair, --file.
+void AddTextSource(CLI::App& app, TextOptions& options);
+// The same and --truncate.
 void AddTextOptions(CLI::App& app, TextOptions& options);
 
 struct TextInput {

@@ -1,0 +1,78 @@
+#include "cli/load_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "cli/find_model.h"
+#include "regard/error.h"
+
+namespace regard::inline v0 {
+
+namespace {
+
+constexpr char kTokenizerFile[] = "/tokenizer.json";
+
+void RequireTokens(const Encoding& encoding, int segment,
+                   const std::string& name, const std::string& text) {
+  for (const Token& token : encoding.tokens) {
+    if (token.segment == segment && !token.special) return;
+  }
+  throw Error(
+      ErrorKind::kUsage, name,
+      text.empty() ? "is empty" : "holds nothing but invisible characters",
+      "give at least one word");
+}
+
+}  // namespace
+
+LoadedModel LoadModel(const std::optional<std::string>& model) {
+  const ModelLocation location = FindModel(model);
+  return {location.name, Model::Load(location.directory),
+          Tokenizer::Load(location.directory + kTokenizerFile)};
+}
+
+Tokenizer LoadTokenizer(const std::optional<std::string>& model) {
+  const ModelLocation location = FindModel(model);
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(location.directory, ignored)) {
+    return Tokenizer::Load(location.directory);
+  }
+  return Tokenizer::Load(location.directory + kTokenizerFile);
+}
+
+Encoding EncodeFor(const LoadedModel& loaded, const TextOptions& options,
+                   Console& console) {
+  const TextInput input = ReadTextInput(options);
+  EncodeOptions encode;
+  encode.max_length = loaded.model->info().max_positions;
+  encode.truncate = options.truncate;
+  Encoding encoding = loaded.tokenizer.Encode(input.text, input.pair, encode);
+  RequireTokens(encoding, 0, "text", input.text);
+  if (input.pair) RequireTokens(encoding, 1, "--pair", *input.pair);
+  NoteRepaired(encoding, console);
+  if (encoding.truncated > 0) {
+    console.Note(std::to_string(encoding.truncated) +
+                 " tokens beyond the limit of " +
+                 std::to_string(*encode.max_length) + " were cut off");
+  }
+  return encoding;
+}
+
+void NoteRepaired(const Encoding& encoding, Console& console) {
+  if (encoding.repaired) console.Note("invalid UTF-8 was read as U+FFFD");
+}
+
+void NoteNonFiniteWeights(const Model& model, Console& console) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> names = model.NonFiniteWeights();
+  if (names.empty()) return;
+  const size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  console.Note("NaN or infinity in the weights of " + Join(names) +
+               (more > 0 ? " and " + std::to_string(more) + " more" : ""));
+}
+
+}  // namespace regard::inline v0
