@@ -61,23 +61,29 @@ void WriteSafeTensors(const std::string& path, const NamedViews& tensors,
 
 // One array: "x.npy", "x.npz:member", "x.safetensors:name" (the name may be
 // left out when the file holds one array). Any layout numpy writes (C or
-// Fortran order, both byte orders); result contiguous. Error (kFile, kFormat,
-// kUnsupported).
+// Fortran order, both byte orders, packed or not); the result is contiguous and
+// its bools are 0 or 1. Error (kFile, kFormat), (kUnsupported) for records,
+// text, objects, complex numbers, (kUsage) when the name is missing or unknown.
 Tensor ReadArray(const std::string& spec);
+// The names that ReadArray takes after the colon; {""} for an .npy file.
 std::vector<std::string> ListArrays(const std::string& path);
 
+// Row-major, with numpy's own header; bf16, which numpy lacks, is written as
+// f32 (exactly). Error (kFile).
 void WriteNpy(const std::string& path, const TensorView& array);
 
 // An .npz archive that numpy.load reads: members are added one by one, the file
 // appears under its name at Commit (without it, nothing stays). Uncompressed,
-// ZIP64 where needed, no dates: same members, same bytes.
+// ZIP64 where needed, no dates: same members, same bytes. Types as in WriteNpy.
+// Error (kFile), (kArgument) for a name that is used twice.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path);
   ~NpzWriter();
   NpzWriter(NpzWriter&&) noexcept;
   void Add(const std::string& name, const TensorView& array);
-  // A unicode array ('<U'), of rank 1, or of rank 0 for one string.
+  // A unicode array ('<U') of rank 1 (AddStrings) or 0 (AddString) from UTF-8;
+  // what is not UTF-8 becomes U+FFFD. (numpy drops zeros at the end of each.)
   void AddStrings(const std::string& name,
                   const std::vector<std::string>& values);
   void AddString(const std::string& name, const std::string& value);

@@ -89,6 +89,26 @@ MappedFile OpenShard(const std::string& index, const std::string& path) {
   }
 }
 
+// C++ reads a bool whose byte is neither 0 nor 1 as it likes.
+bool UsableInPlace(const SafeTensors::Entry& entry, DType dtype) {
+  if (dtype == DType::kBool) {
+    const auto* bytes = static_cast<const uint8_t*>(entry.data);
+    return std::all_of(bytes, bytes + entry.bytes,
+                       [](uint8_t byte) { return byte <= 1; });
+  }
+  return std::bit_cast<uintptr_t>(entry.data) % ItemSize(dtype) == 0;
+}
+
+Tensor CopyOf(const SafeTensors::Entry& entry, DType dtype) {
+  Tensor copy(dtype, entry.shape);
+  auto* bytes = static_cast<uint8_t*>(copy.mutable_view().mutable_data());
+  if (entry.bytes > 0) std::memcpy(bytes, entry.data, entry.bytes);
+  if (dtype == DType::kBool) {
+    for (size_t i = 0; i < entry.bytes; ++i) bytes[i] = bytes[i] != 0;
+  }
+  return copy;
+}
+
 }  // namespace
 
 SafeTensors::SafeTensors(std::unique_ptr<State> state)
@@ -158,19 +178,13 @@ TensorView SafeTensors::Get(std::string_view name) const {
         fmt::format("type {} is not supported, tensor {}", entry->dtype, name),
         "convert it to F32, F16 or BF16");
   }
-  const auto address = std::bit_cast<uintptr_t>(entry->data);
-  if (address % ItemSize(*dtype) == 0) {
+  if (UsableInPlace(*entry, *dtype)) {
     return {entry->data, *dtype, entry->shape};
   }
   const std::lock_guard<std::mutex> lock(state_->mutex);
   auto found = state_->copies.find(name);
   if (found == state_->copies.end()) {
-    Tensor copy(*dtype, entry->shape);
-    if (entry->bytes > 0) {
-      std::memcpy(copy.mutable_view().mutable_data(), entry->data,
-                  entry->bytes);
-    }
-    found = state_->copies.emplace(entry->name, std::move(copy)).first;
+    found = state_->copies.emplace(entry->name, CopyOf(*entry, *dtype)).first;
   }
   return found->second.view();
 }

@@ -235,6 +235,18 @@ TEST(SafeTensors, MisalignedDataAreCopied) {
   }
 }
 
+TEST(SafeTensors, BoolsAreZeroOrOne) {
+  const TempDir dir;
+  for (const std::string& data :
+       {std::string("\0\1", 2), std::string("\0z", 2)}) {
+    WriteFile(dir / "x.safetensors", FileOf(One("BOOL", "[2]", "[0,2]"), data));
+    const SafeTensors file = SafeTensors::Open(dir / "x.safetensors");
+    const TensorView view = file.Get("a");
+    EXPECT_EQ(std::memcmp(view.data, "\0\1", 2), 0);
+    EXPECT_EQ(view.data == file.Find("a")->data, data[1] == 1);
+  }
+}
+
 TEST(SafeTensors, WhatCannotBeUsedIsNamed) {
   const TempDir dir;
   WriteFile(dir / "x.safetensors",
