@@ -1,11 +1,12 @@
 #include "attention/kernel_list.h"
 
+#include "attention/kernels/flash.h"
 #include "attention/kernels/reference.h"
 
 namespace regard::inline v0 {
 
 std::span<const Kernel> Kernels() {
-  static constexpr Kernel kKernels[] = {kReferenceKernel};
+  static constexpr Kernel kKernels[] = {kFlashKernel, kReferenceKernel};
   return kKernels;
 }
 

@@ -1,0 +1,262 @@
+// The arithmetic of the tile loop, built once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attention/kernels/flash.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h:
+#include <hwy/highway.h>
+
+#include "attention/kernels/flash_ops.h"
+#include "attention/kernels/register_tile-inl.h"
+#include "attention/kernels/softmax_strip-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace regard::inline v0 {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
+
+const FlashOps<float>* OpsF32() { return nullptr; }
+const FlashOps<double>* OpsF64() { return nullptr; }
+
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The longest chain of additions of a dot product. Longer ones are summed in
+// pieces: one chain over 576 has 4 times the error of a blocked sum.
+constexpr int64_t kMaxChain = 128;
+
+template <typename T>
+constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
+
+template <typename T>
+struct ScoresArgs {
+  const T* q;
+  const T* k;
+  int64_t depth, count;
+  T* s;
+};
+
+// Scores of one panel of keys (kVectors of its vectors).
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  hn::Vec<decltype(d)> sums[kRows][kVectors];
+  const int64_t pieces = (depth + kMaxChain - 1) / kMaxChain;
+  int64_t begin = 0;
+  for (int64_t piece = 0; piece < pieces || piece == 0; ++piece) {
+    // Pieces of equal size, as far as they go.
+    const int64_t end = pieces == 0 ? 0 : depth * (piece + 1) / pieces;
+    Products<kRows, kVectors, 1, kStripRows>(d, q + begin * kStripRows,
+                                             k + begin * kPanel<T>, kPanel<T>,
+                                             end - begin, sums);
+    HWY_UNROLL(12)
+    for (int r = 0; r < kRows; ++r) {
+      HWY_UNROLL(2)
+      for (int v = 0; v < kVectors; ++v) {
+        T* at = s + r * kScoreStride<T> + v * kLanes;
+        if (piece > 0) sums[r][v] = hn::Add(hn::Load(d, at), sums[r][v]);
+        hn::Store(sums[r][v], d, at);
+      }
+    }
+    begin = end;
+  }
+}
+
+template <typename T>
+struct ScoreStrip {
+  template <int kRows>
+  struct Rows {
+    static void Call(const ScoresArgs<T>& a) {
+      const T* k = a.k;
+      int64_t i = 0;
+      for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
+        ScorePanel<kRows, kPanelVectors>(a.q, k, a.depth, a.s + i);
+        k += a.depth * kPanel<T>;
+      }
+      if (i < a.count) ScorePanel<kRows, 1>(a.q, k, a.depth, a.s + i);
+    }
+  };
+};
+
+template <typename T>
+void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
+            T* s) {
+  WithRows<ScoreStrip<T>::template Rows>(rows,
+                                         ScoresArgs<T>{q, k, depth, count, s});
+}
+
+template <typename T>
+struct AccumulateArgs {
+  const T* p;
+  const T* v;
+  int64_t skipped, count, panel_rows, columns;
+  const T* factor;
+  T* out;
+};
+
+// One panel of value columns (kVectors wide).
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
+                                T* out) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  hn::Vec<decltype(d)> sums[kRows][kVectors];
+  v += a.skipped * kVectors * kLanes;
+  Products<kRows, kVectors, kScoreStride<T>, 1>(d, a.p, v, kVectors * kLanes,
+                                                a.count, sums);
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    const auto factor = hn::Set(d, a.factor[r]);
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      T* at = out + r * a.columns + j * kLanes;
+      hn::Store(hn::MulAdd(hn::Load(d, at), factor, sums[r][j]), d, at);
+    }
+  }
+}
+
+template <typename T>
+struct AccumulateStrip {
+  template <int kRows>
+  struct Rows {
+    static void Call(const AccumulateArgs<T>& a) {
+      const T* v = a.v;
+      int64_t column = 0;
+      for (; column + kPanel<T> <= a.columns; column += kPanel<T>) {
+        AccumulatePanel<kRows, kPanelVectors>(a, v, a.out + column);
+        v += a.panel_rows * kPanel<T>;
+      }
+      if (column < a.columns) AccumulatePanel<kRows, 1>(a, v, a.out + column);
+    }
+  };
+};
+
+template <typename T>
+void Accumulate(int64_t rows, const T* p, const T* v, int64_t skipped,
+                int64_t count, int64_t panel_rows, int64_t columns,
+                const T* factor, T* out) {
+  WithRows<AccumulateStrip<T>::template Rows>(
+      rows, AccumulateArgs<T>{p, v, skipped, count, panel_rows, columns, factor,
+                              out});
+}
+
+// One row and one vector of columns, in the same order of additions as above.
+template <typename T>
+HWY_INLINE void AccumulateVisibleVector(const T* p, const T* v, int64_t step,
+                                        int64_t count, T factor,
+                                        const uint8_t* hidden, T* out) {
+  const hn::ScalableTag<T> d;
+  auto sum = hn::Zero(d);
+  for (int64_t i = 0; i < count; ++i) {
+    if (hidden[i]) continue;
+    sum = hn::MulAdd(hn::Set(d, p[i]), hn::Load(d, v + i * step), sum);
+  }
+  hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
+}
+
+template <typename T>
+void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
+                       int64_t count, int64_t panel_rows, int64_t columns,
+                       const T* factor, const uint8_t* hidden, T* out) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t column = 0; column < columns; column += kLanes) {
+      const int64_t panel = column / kPanel<T>;
+      const int64_t width = HWY_MIN(kPanel<T>, columns - panel * kPanel<T>);
+      const T* from = v + panel * panel_rows * kPanel<T> + skipped * width +
+                      column % kPanel<T>;
+      AccumulateVisibleVector(p + r * kScoreStride<T>, from, width, count,
+                              factor[r], hidden + r * kKeysPerBlock<T>,
+                              out + r * columns + column);
+    }
+  }
+}
+
+template <typename T>
+void Softmax(int64_t rows, T* s, int64_t count, T log2_scale,
+             const RowState<T>& state) {
+  SoftmaxStrip(rows, s, count, log2_scale, state);
+}
+
+template <typename T>
+void Cap(T* s, int64_t count, T scale, T cap) {
+  CapScores(s, count, scale, cap);
+}
+
+template <typename T>
+void Add(T* s, const T* bias, int64_t count) {
+  AddScores(s, bias, count);
+}
+
+template <typename T>
+void Weights(T* s, int64_t count, T log2_scale, T max, T sum) {
+  RowExp(s, count, log2_scale, max);
+  DivideBySum(s, count, sum);
+}
+
+template <typename T>
+void Finish(T* out, int64_t columns, T sum) {
+  DivideBySum(out, columns, sum);
+}
+
+template <typename T>
+const FlashOps<T>* Ops() {
+  static const FlashOps<T> ops = {
+      .instruction_set = hwy::TargetName(HWY_TARGET),
+      .lanes = HWY_LANES(T),
+      .panel = kPanel<T>,
+      .strip_rows = kStripRows,
+      .scores = Scores<T>,
+      .cap = Cap<T>,
+      .add = Add<T>,
+      .softmax = Softmax<T>,
+      .accumulate = Accumulate<T>,
+      .accumulate_visible = AccumulateVisible<T>,
+      .weights = Weights<T>,
+      .finish = Finish<T>,
+  };
+  return &ops;
+}
+
+const FlashOps<float>* OpsF32() { return Ops<float>(); }
+const FlashOps<double>* OpsF64() { return Ops<double>(); }
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace regard::inline v0
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace regard::inline v0 {
+
+HWY_EXPORT(OpsF32);
+HWY_EXPORT(OpsF64);
+
+namespace {
+
+// Index of an instruction set in the tables above. The choice is the plan's:
+// Highway's own, one for the whole process, is neither read nor changed.
+size_t TableIndex(SimdTarget target) {
+  if constexpr ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0) return 0;
+  hwy::ChosenTarget chosen;
+  chosen.Update(target);
+  return chosen.GetIndex();
+}
+
+}  // namespace
+
+template <>
+const FlashOps<float>* FlashOpsFor<float>(SimdTarget target) {
+  return HWY_DISPATCH_TABLE(OpsF32)[TableIndex(target)]();
+}
+
+template <>
+const FlashOps<double>* FlashOpsFor<double>(SimdTarget target) {
+  return HWY_DISPATCH_TABLE(OpsF64)[TableIndex(target)]();
+}
+
+}  // namespace regard::inline v0
+#endif  // HWY_ONCE

@@ -1,0 +1,74 @@
+// What the tile loop asks of an instruction set: the arithmetic on one strip (a
+// few queries) and one span of keys, on packed memory.
+#ifndef REGARD_SRC_ATTENTION_KERNELS_FLASH_OPS_H_
+#define REGARD_SRC_ATTENTION_KERNELS_FLASH_OPS_H_
+
+#include <cstdint>
+
+#include "tensor/simd_target.h"
+
+namespace regard::inline v0 {
+
+// Keys of a block. Scores of a strip against one block (12 x 512 floats, 24
+// KiB) stay in the first-level cache, the block's packed keys and values (256
+// KiB at D = 64) in the second. Blocks start at multiples of it, whatever the
+// mask: the order of every sum follows from absolute key positions alone.
+template <typename T>
+inline constexpr int64_t kKeysPerBlock = 2048 / sizeof(T);
+
+// Elements between the rows of the score strip: one cache line more than a
+// block, so that its rows don't fall into one set of the cache.
+template <typename T>
+inline constexpr int64_t kScoreStride = kKeysPerBlock<T> + 64 / sizeof(T);
+
+// A strip's state between key blocks, one number per row.
+template <typename T>
+struct RowState {
+  T* max;     // running maximum of the scores; -infinity at first
+  T* sum;     // of exp(score - max)
+  T* factor;  // what the last Softmax multiplied the older sums with
+};
+
+template <typename T>
+struct FlashOps {
+  const char* instruction_set;
+  int64_t lanes;       // of a vector
+  int64_t panel;       // keys or value columns of a panel
+  int64_t strip_rows;  // queries of a strip
+
+  // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
+  // [depth][panel]; count is a multiple of lanes.
+  void (*scores)(int64_t rows, const T* q, const T* k, int64_t depth,
+                 int64_t count, T* s);
+  // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
+  void (*cap)(T* s, int64_t count, T scale, T cap);
+  // s[i] += bias[i]
+  void (*add)(T* s, const T* bias, int64_t count);
+  // Updates max, sum and factor of each row with count new scores; s becomes
+  // 2^(log2_scale * (s - max)).
+  void (*softmax)(int64_t rows, T* s, int64_t count, T log2_scale,
+                  const RowState<T>& state);
+  // out[r] = out[r] * factor[r] + p[r][0 .. count) . v: v column panels of
+  // `panel_rows` rows each, of which the first `skipped` are not meant; out
+  // [rows][columns], columns a multiple of lanes.
+  void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
+                     int64_t count, int64_t panel_rows, int64_t columns,
+                     const T* factor, T* out);
+  // The same, leaving out row r's key i where hidden[r * kKeysPerBlock + i].
+  void (*accumulate_visible)(int64_t rows, const T* p, const T* v,
+                             int64_t skipped, int64_t count, int64_t panel_rows,
+                             int64_t columns, const T* factor,
+                             const uint8_t* hidden, T* out);
+  // s[i] = 2^(log2_scale * (s[i] - max)) / sum; 0 for an empty row.
+  void (*weights)(T* s, int64_t count, T log2_scale, T max, T sum);
+  // out[i] / sum; 0 for an empty row.
+  void (*finish)(T* out, int64_t columns, T sum);
+};
+
+// nullptr where the instruction set has no vectors (SCALAR, EMU128).
+template <typename T>
+const FlashOps<T>* FlashOpsFor(SimdTarget target);
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_ATTENTION_KERNELS_FLASH_OPS_H_

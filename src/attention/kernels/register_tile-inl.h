@@ -1,0 +1,87 @@
+// The register tile: the one inner loop of both products, q k^T and P v.
+#if defined(REGARD_ATTENTION_KERNELS_REGISTER_TILE_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef REGARD_ATTENTION_KERNELS_REGISTER_TILE_INL_H_
+#undef REGARD_ATTENTION_KERNELS_REGISTER_TILE_INL_H_
+#else
+#define REGARD_ATTENTION_KERNELS_REGISTER_TILE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace regard::inline v0 {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows of a strip. A tile of rows x 2 vectors needs 2 * rows registers for its
+// sums, 2 for the loaded vectors and 1 for the broadcast: 27 of the 32 that
+// AVX-512 has, 15 of 16 elsewhere. Without FMA a product takes one more.
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kStripRows = 12;
+#elif HWY_TARGET <= HWY_AVX2
+constexpr int kStripRows = 6;
+#else
+constexpr int kStripRows = 4;
+#endif
+
+// Vectors of a panel: with 2, each broadcast serves two multiply-adds, and the
+// 2 * kStripRows chains cover the latency of the unit.
+constexpr int kPanelVectors = 2;
+
+// sums[r][v] = sum over i in [0, depth) of
+//   left[r * kRowStep + i * kDepthStep] * (vector v of right + i * right_step)
+// in order of i.
+template <int kRows, int kVectors, int64_t kRowStep, int64_t kDepthStep,
+          class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
+                         const T* HWY_RESTRICT right, int64_t right_step,
+                         int64_t depth, V (&sums)[kRows][kVectors]) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  for (int64_t i = 0; i < depth; ++i) {
+    V loaded[kVectors];
+    HWY_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) {
+      loaded[v] = hn::Load(d, right + v * kLanes);
+    }
+    HWY_UNROLL(12)
+    for (int r = 0; r < kRows; ++r) {
+      const V broadcast = hn::Set(d, left[r * kRowStep]);
+      HWY_UNROLL(2)
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(broadcast, loaded[v], sums[r][v]);
+      }
+    }
+    left += kDepthStep;
+    right += right_step;
+  }
+}
+
+// Calls Function<kRows>::Call(args) with the smallest kRows >= rows that is
+// built; the rows beyond are computed and never looked at.
+template <template <int> class Function, class Args>
+HWY_INLINE void WithRows(int64_t rows, const Args& args) {
+  if (rows <= 1) return Function<1>::Call(args);
+  if (rows <= 2) return Function<2>::Call(args);
+  if (rows <= 4 || kStripRows == 4) return Function<4>::Call(args);
+#if HWY_TARGET <= HWY_AVX2
+  if (rows <= 6 || kStripRows == 6) return Function<6>::Call(args);
+#endif
+#if HWY_TARGET <= HWY_AVX3
+  if (rows <= 8) return Function<8>::Call(args);
+  return Function<12>::Call(args);
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace regard::inline v0
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,141 @@
+// The online softmax on a strip of scores (Milakov & Gimelshein 2018).
+#if defined(REGARD_ATTENTION_KERNELS_SOFTMAX_STRIP_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef REGARD_ATTENTION_KERNELS_SOFTMAX_STRIP_INL_H_
+#undef REGARD_ATTENTION_KERNELS_SOFTMAX_STRIP_INL_H_
+#else
+#define REGARD_ATTENTION_KERNELS_SOFTMAX_STRIP_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include "attention/kernels/exp2-inl.h"
+#include "attention/kernels/flash_ops.h"
+#include "attention/kernels/register_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace regard::inline v0 {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+HWY_INLINE T MinusInfinity() {
+  return -hwy::HighestValue<T>() * T{2};
+}
+
+// A row without a visible key so far has no maximum to subtract: -infinity
+// minus itself would be NaN. Any finite number leaves its scores at -infinity.
+template <typename T>
+HWY_INLINE T Subtrahend(T max) {
+  return max == MinusInfinity<T>() ? T{0} : max;
+}
+
+// The largest of `count` scores. A NaN may be passed over: it shows in the sum.
+template <typename T>
+HWY_INLINE T RowMax(const T* HWY_RESTRICT s, int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  auto max0 = hn::Set(d, MinusInfinity<T>());
+  auto max1 = max0;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    max0 = hn::Max(max0, hn::Load(d, s + i));
+    max1 = hn::Max(max1, hn::Load(d, s + i + kLanes));
+  }
+  if (i < count) max0 = hn::Max(max0, hn::Load(d, s + i));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(max0, max1)));
+}
+
+// s = 2^(log2_scale * (s - max)); returns the sum. Even and odd vectors are
+// summed apart; a span starts on a panel, so that which is which follows from
+// the position of the key.
+template <typename T>
+HWY_INLINE T RowExp(T* HWY_RESTRICT s, int64_t count, T log2_scale, T max) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto scale = hn::Set(d, log2_scale);
+  const auto top = hn::Set(d, Subtrahend(max));
+  auto sum0 = hn::Zero(d);
+  auto sum1 = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const auto x0 = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
+    const auto x1 = hn::Mul(hn::Sub(hn::Load(d, s + i + kLanes), top), scale);
+    const auto p0 = Exp2(d, x0);
+    const auto p1 = Exp2(d, x1);
+    hn::Store(p0, d, s + i);
+    hn::Store(p1, d, s + i + kLanes);
+    sum0 = hn::Add(sum0, p0);
+    sum1 = hn::Add(sum1, p1);
+  }
+  if (i < count) {
+    const auto x = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
+    const auto p = Exp2(d, x);
+    hn::Store(p, d, s + i);
+    sum0 = hn::Add(sum0, p);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+}
+
+template <typename T>
+HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, int64_t count, T log2_scale,
+                             const RowState<T>& state) {
+  const hn::ScalableTag<T> d;
+  for (int64_t r = 0; r < rows; ++r) {
+    const T old_max = state.max[r];
+    const T strip_max = RowMax(s + r * kScoreStride<T>, count);
+    const T max = strip_max > old_max ? strip_max : old_max;
+    const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
+    state.factor[r] = hn::GetLane(Exp2(d, moved));
+    state.max[r] = max;
+    state.sum[r] = state.sum[r] * state.factor[r] +
+                   RowExp(s + r * kScoreStride<T>, count, log2_scale, max);
+  }
+}
+
+template <typename T>
+HWY_INLINE void CapScores(T* HWY_RESTRICT s, int64_t count, T scale, T cap) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto factor = hn::Set(d, scale);
+  const auto limit = hn::Set(d, cap);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    auto x = hn::Mul(hn::Load(d, s + i), factor);
+    if (cap != 0) {
+      const auto capped = hn::Mul(limit, hn::Tanh(d, hn::Div(x, limit)));
+      x = hn::IfThenElse(hn::IsNaN(x), x, capped);
+    }
+    hn::Store(x, d, s + i);
+  }
+}
+
+template <typename T>
+HWY_INLINE void AddScores(T* HWY_RESTRICT s, const T* HWY_RESTRICT bias,
+                          int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    hn::Store(hn::Add(hn::Load(d, s + i), hn::Load(d, bias + i)), d, s + i);
+  }
+}
+
+// x[i] = f(x[i]) / sum, with 1 for the sum of an empty row, whose x are 0.
+// Adding 0 turns -0 into 0: whether hidden keys were multiplied by 0 or left
+// out doesn't show.
+template <typename T>
+HWY_INLINE void DivideBySum(T* HWY_RESTRICT x, int64_t count, T sum) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto divisor = hn::Set(d, sum == 0 ? T{1} : sum);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const auto quotient = hn::Div(hn::Load(d, x + i), divisor);
+    hn::Store(hn::Add(quotient, hn::Zero(d)), d, x + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace regard::inline v0
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,50 @@
+// Copies of q, k and v in the order in which the kernels read them.
+#ifndef REGARD_SRC_ATTENTION_PACK_H_
+#define REGARD_SRC_ATTENTION_PACK_H_
+
+#include <cstdint>
+
+#include "attention/mask/mask_set.h"
+#include "regard/tensor.h"
+
+namespace regard::inline v0 {
+
+// A matrix [L, D] inside q, k or v.
+template <typename T>
+struct Matrix {
+  const T* data;
+  int64_t row_stride, column_stride;
+  const T* Row(int64_t i) const { return data + i * row_stride; }
+};
+
+// Rows and columns of head `head` of batch entry `batch`.
+template <typename T>
+Matrix<T> HeadOf(const TensorView& view, int64_t batch, int64_t head) {
+  return {view.As<T>() + batch * view.strides[0] + head * view.strides[1],
+          view.strides[2], view.strides[3]};
+}
+
+// to[d * strip_rows + r] = factor * q[rows.begin + r, d]; 0 past rows.end.
+template <typename T>
+void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
+                 int64_t strip_rows, double factor, T* to);
+
+// Panels of `panel` keys: to[(j / panel) * depth * panel + d * panel + j %
+// panel] = k[first + j, d] for j in [0, count); 0 for keys outside `visible`,
+// which are never read.
+template <typename T>
+void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
+              IndexRange visible, int64_t depth, int64_t panel, T* to);
+
+// Panels of `panel` columns, one after the other, each [count][panel] (the last
+// one narrower when `padded_columns` is not a multiple of `panel`). Columns
+// from `columns` on, and keys outside `visible`, are 0. Returns whether
+// everything is finite.
+template <typename T>
+bool PackValues(const Matrix<T>& v, int64_t first, int64_t count,
+                IndexRange visible, int64_t columns, int64_t padded_columns,
+                int64_t panel, T* to);
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_ATTENTION_PACK_H_

@@ -1,0 +1,554 @@
+#include "attention/tile_loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <type_traits>
+
+#include "attention/pack.h"
+#include "attention/score/bias.h"
+#include "base/checked.h"
+#include "base/float_state.h"
+#include "base/parallel_for.h"
+
+namespace regard::inline v0 {
+
+namespace {
+
+// Queries of a block: enough that a block of packed keys and values, brought
+// into the second-level cache once, is used for about 100 times the arithmetic
+// that its transfer takes; few enough that their state (96 x 128 floats, 48
+// KiB, at Dv = 128) stays there beside it.
+constexpr int64_t kBlockQueries = 96;
+
+// Scratch for packed keys and values: larger than the last-level cache's share
+// of a few cores makes them come from memory anyway.
+constexpr int64_t kWaveBytes = int64_t{64} << 20;
+
+constexpr const char* kScratch = "attention scratch";
+
+int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
+int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
+
+// Whole cache lines, so that what follows is aligned and shares none.
+template <typename T>
+int64_t Lines(int64_t elements) {
+  return RoundUp(Sum(elements, 64), 64 / static_cast<int64_t>(sizeof(T)));
+}
+
+}  // namespace
+
+template <typename T>
+TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
+                              int threads) {
+  constexpr int64_t kSize = sizeof(T);
+  const int64_t rows = ops.strip_rows;
+  const int64_t wanted = std::min(kBlockQueries, p.query_length);
+  strips = std::max<int64_t>(1, CeilDiv(wanted, rows));
+  block_queries = strips * rows;
+  query_blocks = CeilDiv(p.query_length, block_queries);
+  key_blocks = CeilDiv(p.key_length, kKeysPerBlock<T>);
+  key_panels = CeilDiv(p.key_length, ops.panel);
+  columns = RoundUp(Sum(p.value_size, ops.lanes), ops.lanes) - ops.lanes;
+  const int64_t padded_keys = Product(key_panels, ops.panel);
+  packed_keys = Lines<T>(Product(padded_keys, p.head_size));
+  packed_values = Lines<T>(Product(padded_keys, columns));
+  const int64_t head_bytes =
+      Sum(Product(Sum(packed_keys, packed_values), kSize), key_blocks);
+  const int64_t heads = std::max<int64_t>(1, p.batch * p.kv_heads);
+  wave_heads = std::clamp<int64_t>(kWaveBytes / head_bytes, 1, heads);
+  packed_bytes = RoundUp(Product(wave_heads, Sum(head_bytes, 64)), 64);
+  worker_elements =
+      Sum(Sum(Lines<T>(Product(block_queries, p.head_size)),
+              Lines<T>(Product(block_queries, columns))),
+          Lines<T>(3 * block_queries) + Lines<T>(rows * kScoreStride<T>) +
+              Lines<T>(kKeysPerBlock<T>));
+  worker_bytes = RoundUp(
+      Sum(Product(worker_elements, kSize), (rows + 1) * kKeysPerBlock<T>), 64);
+  scratch_bytes = Sum(packed_bytes, Product(worker_bytes, threads));
+}
+
+namespace {
+
+// q k^T is computed with a power of two and the sign of the scale folded into q
+// (exact); the rest of it, in [1, 2), multiplies the difference of a score and
+// its maximum, together with log2(e): large scores keep their exactness. Where
+// softcap or bias need the score itself, it is multiplied out first.
+template <typename T>
+struct ScaleParts {
+  double folded;
+  T rest;            // multiplies q k^T before softcap and bias
+  T log2_scale;      // takes differences of scores to exponents of 2
+  double lse_scale;  // takes a maximum of scores to natural units
+
+  ScaleParts(double scale, bool explicit_scores) {
+    int exponent = 1;
+    double mantissa =
+        scale == 0 ? 1 : 2 * std::frexp(std::fabs(scale), &exponent);
+    folded =
+        scale == 0 ? 0 : std::copysign(std::ldexp(1.0, exponent - 1), scale);
+    rest = explicit_scores ? static_cast<T>(mantissa) : T{1};
+    if (explicit_scores) mantissa = 1;
+    log2_scale = static_cast<T>(mantissa * std::numbers::log2e);
+    lse_scale = mantissa;
+  }
+};
+
+// A query head and what is packed of its kv head.
+template <typename T>
+struct Head {
+  int64_t batch, head;
+  MaskSet mask;
+  const T* keys;
+  const T* values;
+  const uint8_t* finite;  // per key block: whether all its values are
+};
+
+// A few queries: their packed rows, their part of the output, their state.
+template <typename T>
+struct Strip {
+  IndexRange queries;
+  T* q;
+  T* out;
+  RowState<T> state;
+  int64_t rows() const { return queries.end - queries.begin; }
+};
+
+// A worker's memory.
+template <typename T>
+struct Worker {
+  T* q;              // [strips][D][strip_rows]
+  T* out;            // [strips][strip_rows][columns]
+  T* state;          // max, sum, factor of every row
+  T* scores;         // [strip_rows][kScoreStride]
+  T* bias;           // [kKeysPerBlock]
+  uint8_t* visible;  // [kKeysPerBlock]
+  uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
+};
+
+template <typename T>
+class TileLoop {
+ public:
+  TileLoop(const Problem& problem, const Outputs& outputs,
+           const FlashOps<T>& ops, const KernelRun& run)
+      : p_(problem),
+        outputs_(outputs),
+        ops_(ops),
+        run_(run),
+        geometry_(problem, ops, run.threads),
+        scale_(problem.scale, problem.bias.given() || problem.softcap != 0) {}
+
+  void Run() const;
+
+ private:
+  static constexpr T kHidden = -std::numeric_limits<T>::infinity();
+
+  // Memory.
+  T* Packed(int64_t slot) const;
+  uint8_t* Finite(int64_t slot) const;
+  Worker<T> WorkerOf(int worker) const;
+  Strip<T> StripOf(const Worker<T>& worker, int64_t index,
+                   IndexRange queries) const;
+
+  // Tasks.
+  void PackTask(int64_t first_head, int64_t task) const;
+  void QueryTask(int64_t first_head, int64_t task, int worker) const;
+  Head<T> HeadFor(int64_t kv_index, int64_t slot, int64_t in_group) const;
+  void QueryBlock(const Head<T>& head, IndexRange queries,
+                  const Worker<T>& worker) const;
+
+  // One tile of scores: hidden ones at -infinity, in worker.scores from the
+  // first key of the returned span on. The span is whole vectors and starts on
+  // a panel; it is empty when no key is visible.
+  IndexRange Scores(const Head<T>& head, const Strip<T>& strip, int64_t block,
+                    const Worker<T>& worker) const;
+  void AddBias(const Head<T>& head, const Strip<T>& strip, IndexRange span,
+               const Worker<T>& worker) const;
+  void Hide(const Head<T>& head, const Strip<T>& strip, IndexRange span,
+            bool pattern, const Worker<T>& worker) const;
+  void MarkHidden(const Strip<T>& strip, int64_t count,
+                  const Worker<T>& worker) const;
+
+  // Consumers.
+  void Forward(const Head<T>& head, const Strip<T>& strip, int64_t block,
+               const Worker<T>& worker) const;
+  void Finish(const Head<T>& head, const Strip<T>& strip) const;
+  void ClearWeights(const Head<T>& head, const Strip<T>& strip) const;
+  void Weights(const Head<T>& head, const Strip<T>& strip, int64_t block,
+               const Worker<T>& worker) const;
+  void HandOver(const Head<T>& head, const Strip<T>& strip, IndexRange keys,
+                const T* weights) const;
+
+  const Problem& p_;
+  const Outputs& outputs_;
+  const FlashOps<T>& ops_;
+  const KernelRun& run_;
+  const TileGeometry<T> geometry_;
+  const ScaleParts<T> scale_;
+};
+
+// ---------------------------------------------------------------- memory
+
+template <typename T>
+T* TileLoop<T>::Packed(int64_t slot) const {
+  return reinterpret_cast<T*>(run_.scratch) +
+         slot * (geometry_.packed_keys + geometry_.packed_values);
+}
+
+template <typename T>
+uint8_t* TileLoop<T>::Finite(int64_t slot) const {
+  return reinterpret_cast<uint8_t*>(Packed(geometry_.wave_heads)) +
+         slot * geometry_.key_blocks;
+}
+
+template <typename T>
+Worker<T> TileLoop<T>::WorkerOf(int worker) const {
+  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.packed_bytes +
+                               worker * geometry_.worker_bytes);
+  const auto take = [&at](int64_t elements) {
+    T* part = at;
+    at += Lines<T>(elements);
+    return part;
+  };
+  Worker<T> w;
+  w.q = take(geometry_.block_queries * p_.head_size);
+  w.out = take(geometry_.block_queries * geometry_.columns);
+  w.state = take(3 * geometry_.block_queries);
+  w.scores = take(ops_.strip_rows * kScoreStride<T>);
+  w.bias = take(kKeysPerBlock<T>);
+  w.visible = reinterpret_cast<uint8_t*>(at);
+  w.hidden = w.visible + kKeysPerBlock<T>;
+  return w;
+}
+
+template <typename T>
+Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
+                              IndexRange queries) const {
+  const int64_t rows = ops_.strip_rows;
+  const int64_t begin = queries.begin + index * rows;
+  T* state = w.state + index * rows;
+  return {{begin, std::min(begin + rows, queries.end)},
+          w.q + index * rows * p_.head_size,
+          w.out + index * rows * geometry_.columns,
+          {state, state + geometry_.block_queries,
+           state + 2 * geometry_.block_queries}};
+}
+
+// ---------------------------------------------------------------- tasks
+
+template <typename T>
+void TileLoop<T>::Run() const {
+  const int64_t kv_heads = p_.batch * p_.kv_heads;
+  for (int64_t first = 0; first < kv_heads; first += geometry_.wave_heads) {
+    const int64_t heads = std::min(geometry_.wave_heads, kv_heads - first);
+    const auto pack = [&](int64_t task, int) { PackTask(first, task); };
+    ParallelFor(heads * geometry_.key_blocks, run_.threads, std::cref(pack));
+    const auto query = [&](int64_t task, int worker) {
+      QueryTask(first, task, worker);
+    };
+    ParallelFor(heads * p_.group() * geometry_.query_blocks, run_.threads,
+                std::cref(query));
+  }
+}
+
+// Packs one key block of one kv head: the keys that some query sees.
+template <typename T>
+void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
+  const ScopedFloatState float_state;
+  const int64_t slot = task / geometry_.key_blocks;
+  const int64_t block = task % geometry_.key_blocks;
+  const int64_t batch = (first_head + slot) / p_.kv_heads;
+  const int64_t kv_head = (first_head + slot) % p_.kv_heads;
+  const int64_t first = block * kKeysPerBlock<T>;
+  const int64_t count =
+      std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
+  const IndexRange visible =
+      p_.MaskOf(batch, kv_head * p_.group()).Range({0, p_.query_length}) &
+      IndexRange{first, first + count};
+  if (visible.empty()) return;
+  T* keys = Packed(slot) + first * p_.head_size;
+  T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
+  PackKeys(HeadOf<T>(p_.k, batch, kv_head), first, count, visible, p_.head_size,
+           ops_.panel, keys);
+  Finite(slot)[block] =
+      PackValues(HeadOf<T>(p_.v, batch, kv_head), first, count, visible,
+                 p_.value_size, geometry_.columns, ops_.panel, values);
+}
+
+// Query blocks from the last to the first: under a causal mask the longest
+// come first, and the short ones level out the threads at the end.
+template <typename T>
+void TileLoop<T>::QueryTask(int64_t first_head, int64_t task,
+                            int worker) const {
+  const ScopedFloatState float_state;
+  const int64_t index = task / geometry_.query_blocks;
+  const int64_t block =
+      geometry_.query_blocks - 1 - task % geometry_.query_blocks;
+  const int64_t slot = index / p_.group();
+  const int64_t begin = block * geometry_.block_queries;
+  QueryBlock(
+      HeadFor(first_head + slot, slot, index % p_.group()),
+      {begin, std::min(begin + geometry_.block_queries, p_.query_length)},
+      WorkerOf(worker));
+}
+
+template <typename T>
+Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
+                             int64_t in_group) const {
+  const int64_t batch = kv_index / p_.kv_heads;
+  const int64_t head = kv_index % p_.kv_heads * p_.group() + in_group;
+  return {batch,
+          head,
+          p_.MaskOf(batch, head),
+          Packed(slot),
+          Packed(slot) + geometry_.packed_keys,
+          Finite(slot)};
+}
+
+template <typename T>
+void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
+                             const Worker<T>& w) const {
+  const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
+  const IndexRange keys = head.mask.Range(queries);
+  const IndexRange blocks = {keys.begin / kKeysPerBlock<T>,
+                             CeilDiv(keys.end, kKeysPerBlock<T>)};
+
+  for (int64_t i = 0; i < strips; ++i) {
+    const Strip<T> strip = StripOf(w, i, queries);
+    PackQueries(HeadOf<T>(p_.q, head.batch, head.head), strip.queries,
+                p_.head_size, ops_.strip_rows, scale_.folded, strip.q);
+    std::fill(strip.out, strip.out + ops_.strip_rows * geometry_.columns, T{0});
+    std::fill(strip.state.max, strip.state.max + ops_.strip_rows, kHidden);
+    std::fill(strip.state.sum, strip.state.sum + ops_.strip_rows, T{0});
+    std::fill(strip.state.factor, strip.state.factor + ops_.strip_rows, T{1});
+  }
+  // A key block stays in the cache while all strips meet it.
+  for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+    for (int64_t i = 0; i < strips; ++i) {
+      Forward(head, StripOf(w, i, queries), block, w);
+    }
+  }
+  for (int64_t i = 0; i < strips; ++i) {
+    const Strip<T> strip = StripOf(w, i, queries);
+    Finish(head, strip);
+    if (!outputs_.wants_weights()) continue;
+    ClearWeights(head, strip);
+    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+      Weights(head, strip, block, w);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- scores
+
+template <typename T>
+IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
+                               int64_t block, const Worker<T>& w) const {
+  const int64_t first = block * kKeysPerBlock<T>;
+  const IndexRange keys = head.mask.Range(strip.queries) &
+                          IndexRange{first, first + kKeysPerBlock<T>};
+  if (keys.empty()) return {};
+  const TileClass tile = head.mask.Classify({strip.queries, keys});
+  if (tile == TileClass::kEmpty) return {};
+  const IndexRange span = {keys.begin / ops_.panel * ops_.panel,
+                           RoundUp(keys.end, ops_.lanes)};
+  const int64_t count = span.end - span.begin;
+  ops_.scores(strip.rows(), strip.q, head.keys + span.begin * p_.head_size,
+              p_.head_size, count, w.scores);
+  if (scale_.rest != 1 || p_.softcap != 0) {
+    for (int64_t r = 0; r < strip.rows(); ++r) {
+      ops_.cap(w.scores + r * kScoreStride<T>, count, scale_.rest,
+               static_cast<T>(p_.softcap));
+    }
+  }
+  if (p_.bias.given()) AddBias(head, strip, span, w);
+  if (tile == TileClass::kMixed || span != keys) {
+    Hide(head, strip, span, head.mask.HasPattern(), w);
+  }
+  return span;
+}
+
+template <typename T>
+void TileLoop<T>::AddBias(const Head<T>& head, const Strip<T>& strip,
+                          IndexRange span, const Worker<T>& w) const {
+  const int64_t there = std::min(span.end, p_.key_length) - span.begin;
+  std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    LoadBias(p_.bias, head.batch, head.head, strip.queries.begin + r,
+             span.begin, there, w.bias);
+    ops_.add(w.scores + r * kScoreStride<T>, w.bias, span.end - span.begin);
+  }
+}
+
+template <typename T>
+void TileLoop<T>::Hide(const Head<T>& head, const Strip<T>& strip,
+                       IndexRange span, bool pattern,
+                       const Worker<T>& w) const {
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    const int64_t query = strip.queries.begin + r;
+    T* s = w.scores + r * kScoreStride<T>;
+    const IndexRange range = head.mask.Range({query, query + 1}) & span;
+    const IndexRange keys =
+        range.empty() ? IndexRange{span.end, span.end} : range;
+    std::fill(s, s + (keys.begin - span.begin), kHidden);
+    std::fill(s + (keys.end - span.begin), s + (span.end - span.begin),
+              kHidden);
+    if (!pattern || keys.empty()) continue;
+    const int64_t count = keys.end - keys.begin;
+    std::fill(w.visible, w.visible + count, uint8_t{1});
+    head.mask.AndRow(query, keys, w.visible);
+    T* row = s + (keys.begin - span.begin);
+    for (int64_t i = 0; i < count; ++i) {
+      row[i] = w.visible[i] != 0 ? row[i] : kHidden;
+    }
+  }
+}
+
+template <typename T>
+void TileLoop<T>::MarkHidden(const Strip<T>& strip, int64_t count,
+                             const Worker<T>& w) const {
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    const T* s = w.scores + r * kScoreStride<T>;
+    uint8_t* hidden = w.hidden + r * kKeysPerBlock<T>;
+    for (int64_t i = 0; i < count; ++i) hidden[i] = s[i] == kHidden;
+  }
+}
+
+// ---------------------------------------------------------------- consumers
+
+template <typename T>
+void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
+                          int64_t block, const Worker<T>& w) const {
+  const IndexRange span = Scores(head, strip, block, w);
+  if (span.empty()) return;
+  const int64_t count = span.end - span.begin;
+  const bool finite = head.finite[block] != 0;
+  if (!finite) MarkHidden(strip, count, w);
+  ops_.softmax(strip.rows(), w.scores, count, scale_.log2_scale, strip.state);
+  if (!outputs_.out.given()) return;
+
+  const int64_t first = block * kKeysPerBlock<T>;
+  const int64_t panel_rows =
+      std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
+  const T* values = head.values + first * geometry_.columns;
+  // The first key of the span; in a column panel narrower than `panel` the row
+  // is narrower too, which `accumulate` takes into account.
+  const int64_t skipped = span.begin - first;
+  if (finite) {
+    ops_.accumulate(strip.rows(), w.scores, values, skipped, count, panel_rows,
+                    geometry_.columns, strip.state.factor, strip.out);
+  } else {
+    // A hidden value that isn't finite must not even be multiplied by 0.
+    ops_.accumulate_visible(strip.rows(), w.scores, values, skipped, count,
+                            panel_rows, geometry_.columns, strip.state.factor,
+                            w.hidden, strip.out);
+  }
+}
+
+template <typename T>
+void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip) const {
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    const int64_t query = strip.queries.begin + r;
+    const T sum = strip.state.sum[r];
+    if (outputs_.lse.given()) {
+      const Dims& strides = outputs_.lse.strides;
+      const double lse =
+          sum == 0
+              ? -std::numeric_limits<double>::infinity()
+              : scale_.lse_scale * static_cast<double>(strip.state.max[r]) +
+                    std::log(static_cast<double>(sum));
+      outputs_.lse.AsMutable<T>()[head.batch * strides[0] +
+                                  head.head * strides[1] + query * strides[2]] =
+          static_cast<T>(lse);
+    }
+    if (!outputs_.out.given()) continue;
+    T* row = strip.out + r * geometry_.columns;
+    ops_.finish(row, geometry_.columns, sum);
+    const Dims& strides = outputs_.out.strides;
+    T* to = outputs_.out.AsMutable<T>() + head.batch * strides[0] +
+            head.head * strides[1] + query * strides[2];
+    for (int64_t e = 0; e < p_.value_size; ++e) to[e * strides[3]] = row[e];
+  }
+}
+
+// Row `query` of the weights output.
+template <typename T>
+Matrix<T> WeightsOf(const MutableTensorView& weights, int64_t batch,
+                    int64_t head) {
+  return HeadOf<T>(weights, batch, head);
+}
+
+// Tiles that the mask hides are never visited again.
+template <typename T>
+void TileLoop<T>::ClearWeights(const Head<T>& head,
+                               const Strip<T>& strip) const {
+  if (!outputs_.weights.given()) return;
+  const Matrix<T> to = WeightsOf<T>(outputs_.weights, head.batch, head.head);
+  for (int64_t q = strip.queries.begin; q < strip.queries.end; ++q) {
+    T* row = const_cast<T*>(to.Row(q));
+    for (int64_t k = 0; k < p_.key_length; ++k) row[k * to.column_stride] = 0;
+  }
+}
+
+template <typename T>
+void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
+                          int64_t block, const Worker<T>& w) const {
+  const IndexRange span = Scores(head, strip, block, w);
+  if (span.empty()) return;
+  const int64_t count = span.end - span.begin;
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    T* s = w.scores + r * kScoreStride<T>;
+    const T sum = strip.state.sum[r];
+    // In a row of NaN, too, a hidden key has weight 0, not 0 / NaN.
+    const bool nan = std::isnan(sum);
+    if (nan) {
+      for (int64_t i = 0; i < count; ++i) w.visible[i] = s[i] != kHidden;
+    }
+    ops_.weights(s, count, scale_.log2_scale, strip.state.max[r], sum);
+    for (int64_t i = 0; nan && i < count; ++i) {
+      if (w.visible[i] == 0) s[i] = 0;
+    }
+  }
+  HandOver(head, strip, span & IndexRange{0, p_.key_length}, w.scores);
+}
+
+template <typename T>
+void TileLoop<T>::HandOver(const Head<T>& head, const Strip<T>& strip,
+                           IndexRange keys, const T* weights) const {
+  if (outputs_.weights.given()) {
+    const Matrix<T> to = WeightsOf<T>(outputs_.weights, head.batch, head.head);
+    for (int64_t r = 0; r < strip.rows(); ++r) {
+      T* row = const_cast<T*>(to.Row(strip.queries.begin + r));
+      const T* from = weights + r * kScoreStride<T>;
+      for (int64_t k = keys.begin; k < keys.end; ++k) {
+        row[k * to.column_stride] = from[k - keys.begin];
+      }
+    }
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (outputs_.sink != nullptr) {
+      (*outputs_.sink)({head.batch, head.head, strip.queries.begin,
+                        strip.queries.end, keys.begin, keys.end, weights,
+                        kScoreStride<T>});
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void RunTileLoop(const Problem& problem, const Outputs& outputs,
+                 const FlashOps<T>& ops, const KernelRun& run) {
+  TileLoop<T>(problem, outputs, ops, run).Run();
+}
+
+template struct TileGeometry<float>;
+template struct TileGeometry<double>;
+template void RunTileLoop(const Problem&, const Outputs&,
+                          const FlashOps<float>&, const KernelRun&);
+template void RunTileLoop(const Problem&, const Outputs&,
+                          const FlashOps<double>&, const KernelRun&);
+
+}  // namespace regard::inline v0
