@@ -1,0 +1,105 @@
+// The forward kernel as a share of the multiply-add peak. Machines are shared
+// and noisy: the peak and the kernel are measured in turns, in one run, and the
+// share is the median of the ratios of neighbours. Only visible pairs count: 2
+// (D + Dv) operations each.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <vector>
+
+#include "fma_peak.h"
+#include "regard/attention.h"
+
+namespace regard::inline v0 {
+namespace {
+
+template <typename Work>
+double Seconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+Tensor Random(const Dims& shape, uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  Tensor tensor(DType::kF32, shape);
+  float* values = tensor.AsMutable<float>();
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    values[i] = normal(generator);
+  }
+  return tensor;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Runs `work`, worth `operations`, and the peak in turns.
+template <typename Work>
+void Share(benchmark::State& state, double operations, int threads,
+           const Work& work) {
+  // About as long as the work itself, so that both meet the same noise.
+  constexpr int64_t kRounds = 1000000;
+  RunFmaChains(kRounds, threads);
+  work();
+  std::vector<double> shares, peaks;
+  for (auto _ : state) {
+    double done = 0;
+    const double peak_seconds =
+        Seconds([&] { done = RunFmaChains(kRounds, threads); });
+    const double seconds = Seconds(work);
+    state.SetIterationTime(seconds);
+    shares.push_back(operations / seconds / (done / peak_seconds));
+    peaks.push_back(done / peak_seconds);
+  }
+  state.counters["share"] = Median(shares);
+  state.counters["peak_gflops"] = Median(peaks) / 1e9;
+}
+
+// Arguments: D, L, threads, causal.
+void Forward(benchmark::State& state) {
+  const int64_t d = state.range(0), length = state.range(1);
+  const int threads = static_cast<int>(state.range(2));
+  const bool causal = state.range(3) != 0;
+  const int64_t heads = 8;
+  const Tensor q = Random({1, heads, length, d}, 1);
+  const Tensor k = Random({1, heads, length, d}, 2);
+  const Tensor v = Random({1, heads, length, d}, 3);
+  AttentionProblem problem;
+  problem.q = q;
+  problem.k = k;
+  problem.v = v;
+  if (causal) problem.mask = Mask::Causal();
+  AttentionOptions options;
+  options.threads = threads;
+  AttentionPlan plan(problem, options);
+  Tensor out(DType::kF32, {1, heads, length, d});
+  AttentionOutputs outputs;
+  outputs.out = out.mutable_view();
+  const double pairs = static_cast<double>(heads) *
+                       (causal ? static_cast<double>(length * (length + 1)) / 2
+                               : static_cast<double>(length * length));
+  state.SetLabel(plan.kernel() + " " + plan.instruction_set());
+  Share(state, pairs * 4 * static_cast<double>(d), threads,
+        [&] { plan.Run(problem, outputs); });
+}
+BENCHMARK(Forward)
+    ->ArgNames({"D", "L", "threads", "causal"})
+    ->ArgsProduct({{64, 128}, {2048}, {1, 2}, {0, 1}})
+    ->Args({64, 16384, 1, 0})
+    ->Args({64, 16384, 1, 1})
+    ->Args({80, 2048, 1, 0})
+    ->Args({64, 2047, 1, 0})
+    ->UseManualTime()
+    ->MinTime(2.0)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace regard::inline v0
+
+BENCHMARK_MAIN();
