@@ -23,6 +23,10 @@ if(REGARD_SANITIZE)
     -fno-omit-frame-pointer)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
 endif()
+# Coverage for libFuzzer, in the libraries too.
+if(REGARD_FUZZ)
+  target_compile_options(regard_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # regard_library(NAME SOURCES a.cc ... LINK regard::x ... PRIVATE lib ...)
 # makes the static library regard_NAME, its alias regard::NAME, and installs it.
