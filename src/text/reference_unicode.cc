@@ -1,13 +1,12 @@
 #include "text/reference_unicode.h"
 
-#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "regard/error.h"
+#include "text/icu_normalizers.h"
 
 namespace regard::inline v0::reference_unicode {
 
@@ -78,20 +77,6 @@ constexpr CodeRange kCjkIdeographs[] = {
     {0x2B920, 0x2CEAF},
     {0x2F800, 0x2FA1F},
 };
-
-const icu::Normalizer2& Nfd() {
-  static const icu::Normalizer2* nfd = [] {
-    UErrorCode status = U_ZERO_ERROR;
-    const icu::Normalizer2* instance = icu::Normalizer2::getNFDInstance(status);
-    if (U_FAILURE(status)) {
-      throw Error(ErrorKind::kUnsupported, "ICU",
-                  "its normalization data are missing",
-                  "install the package libicu72");
-    }
-    return instance;
-  }();
-  return *nfd;
-}
 
 }  // namespace
 
@@ -165,7 +150,7 @@ void AppendDecomposition(char32_t c, std::u32string* out) {
     return;
   }
   icu::UnicodeString parts;
-  if (!Nfd().getDecomposition(Icu(c), parts) || !IsKnownTo(c, 9)) {
+  if (!NfdNormalizer().getDecomposition(Icu(c), parts) || !IsKnownTo(c, 9)) {
     out->push_back(c);
     return;
   }
