@@ -126,7 +126,8 @@ void Run(const Options& options, Context& context) {
       return;
     }
     RequireSize(options.output, ResultBytes(problem, options),
-                "leave --weights out or give fewer queries");
+                options.weights ? "leave --weights out" : "give fewer queries");
+    if (options.output.path) RequireWritable(*options.output.path);
     const AttentionResult result = Compute(plan, problem, options);
     if (format.empty()) {
       PrintSummary(attend, plan, result, context);

@@ -144,6 +144,14 @@ AttendProblem::AttendProblem(const AttendInputs& inputs, Console& console) {
   problem_.softcap = inputs.softcap;
   AddMasks(inputs);
   ReadArrays(inputs, console);
+  const int64_t queries = problem_.q.shape[2], keys = problem_.k.shape[2];
+  if (inputs.window && !problem_.query_offset && queries != keys) {
+    ThrowUsage("--window",
+               "there are " + std::to_string(queries) + " queries and " +
+                   std::to_string(keys) + " keys",
+               "add --offset N, the position of query 0 among the keys, or "
+               "--causal");
+  }
 }
 
 void AttendProblem::AddMasks(const AttendInputs& inputs) {

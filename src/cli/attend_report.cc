@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/parallel_for.h"
 #include "cli/text_layout.h"
 #include "io/json.h"
 
@@ -79,7 +78,7 @@ std::string ResultLine(const AttendProblem& attend, const char* name,
 }
 
 std::string SummaryText(const AttendProblem& attend, const AttentionPlan& plan,
-                        const AttentionResult& result, int threads) {
+                        const AttentionResult& result) {
   const AttentionProblem& problem = attend.problem();
   std::string out = InputLine(attend, "q", problem.q) +
                     InputLine(attend, "k", problem.k) +
@@ -98,8 +97,8 @@ std::string SummaryText(const AttendProblem& attend, const AttentionPlan& plan,
     out += fmt::format("{:<8} {} of {}: no visible key, out is 0\n", "empty",
                        WithCommas(empty), WithCommas(result.lse.NumElements()));
   }
-  out += fmt::format("{:<8} {}, {}, {} thread{}\n", "kernel", plan.kernel(),
-                     plan.instruction_set(), threads, threads == 1 ? "" : "s");
+  out += fmt::format("{:<8} {}, {}\n", "kernel", plan.kernel(),
+                     plan.instruction_set());
   return out;
 }
 
@@ -128,7 +127,7 @@ Json ResultJson(const AttendProblem& attend, const Tensor& tensor) {
 }
 
 Json SummaryJson(const AttendProblem& attend, const AttentionPlan& plan,
-                 const AttentionResult& result, int threads) {
+                 const AttentionResult& result) {
   const AttentionProblem& problem = attend.problem();
   Json out;
   out.Set("q", ArrayJson(attend, problem.q));
@@ -143,7 +142,6 @@ Json SummaryJson(const AttendProblem& attend, const AttentionPlan& plan,
   out.Set("empty_rows", RangeOf(result.lse).empty_rows);
   out.Set("kernel", plan.kernel());
   out.Set("instruction_set", plan.instruction_set());
-  out.Set("threads", threads);
   return out;
 }
 
@@ -151,11 +149,10 @@ Json SummaryJson(const AttendProblem& attend, const AttentionPlan& plan,
 
 void PrintSummary(const AttendProblem& attend, const AttentionPlan& plan,
                   const AttentionResult& result, Context& context) {
-  const int threads = ResolveThreads(context.common.threads);
   if (context.common.json) {
-    context.console.PrintJson(SummaryJson(attend, plan, result, threads));
+    context.console.PrintJson(SummaryJson(attend, plan, result));
   } else {
-    context.console.Print(SummaryText(attend, plan, result, threads));
+    context.console.Print(SummaryText(attend, plan, result));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/options.h"
 #include "cli/text_layout.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "regard/error.h"
 
@@ -81,6 +82,19 @@ void RequireSize(const OutputOptions& options, int64_t bytes,
               "it would take " + ByteSizeText(bytes) + ", above the limit of " +
                   ByteSizeText(options.max_size),
               hint + ", or raise --max-size");
+}
+
+void RequireWritable(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status =
+      std::filesystem::status(path, ignored);
+  // Opening a pipe or a device could wait for its reader.
+  if (path == "-" || (std::filesystem::exists(status) &&
+                      !std::filesystem::is_regular_file(status) &&
+                      !std::filesystem::is_directory(status))) {
+    return;
+  }
+  FileWriter probe(path);
 }
 
 void ReportWritten(Context& context, const std::string& path,

@@ -31,6 +31,10 @@ std::string OutputFormat(const OutputOptions& options,
 void RequireSize(const OutputOptions& options, int64_t bytes,
                  const std::string& hint);
 
+// Error (kFile) when a file could not be written at `path`; asked before long
+// work. Nothing is left there.
+void RequireWritable(const std::string& path);
+
 // After a file was written: says so in a note, and prints the receipt with
 // --json. Nothing when the output went to stdout.
 void ReportWritten(Context& context, const std::string& path,

@@ -41,6 +41,7 @@ std::string WithCommas(int64_t number) {
 }
 
 std::string ByteSizeText(int64_t bytes) {
+  if (bytes == 1) return "1 byte";
   constexpr std::array<const char*, 6> kUnits = {"bytes", "kB", "MB",
                                                  "GB",    "TB", "PB"};
   double value = static_cast<double>(bytes);

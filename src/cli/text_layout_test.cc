@@ -29,6 +29,7 @@ TEST(NumberTextTest, Commas) {
 
 TEST(NumberTextTest, ByteSizes) {
   EXPECT_EQ(ByteSizeText(0), "0 bytes");
+  EXPECT_EQ(ByteSizeText(1), "1 byte");
   EXPECT_EQ(ByteSizeText(999), "999 bytes");
   EXPECT_EQ(ByteSizeText(1000), "1.0 kB");
   EXPECT_EQ(ByteSizeText(999'960), "1.0 MB");
