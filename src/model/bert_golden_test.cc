@@ -14,6 +14,9 @@ namespace regard::inline v0 {
 namespace {
 
 constexpr double kWeightTolerance = 1e-5;
+// A signed sum gathers the rounding of a whole row, ours and PyTorch's: 1.05e-5
+// measured where no single weight was off by more than 5.3e-6.
+constexpr double kSumTolerance = 2e-5;
 constexpr double kHiddenTolerance = 1e-4;  // of the largest entry
 
 class BertGoldenTest : public ::testing::Test {
@@ -71,7 +74,7 @@ void BertGoldenTest::CheckHeadBySums(int text, const TensorView& map,
       sum += static_cast<double>(signs[key]) *
              found.As<float>()[row * length + key];
     }
-    ASSERT_NEAR(sum, wanted.As<float>()[row], kWeightTolerance)
+    ASSERT_NEAR(sum, wanted.As<float>()[row], kSumTolerance)
         << "text " << text << " L" << head.layer << "H" << head.head << " row "
         << row;
   }
