@@ -13,57 +13,69 @@
 namespace regard::inline v0 {
 
 enum class Colormap { kBlues, kViridis, kCividis };
+// How a value becomes a place between vmin and vmax on the colour bar: itself,
+// its square root, or its logarithm (from vmax / 1000 when vmin is not > 0).
 enum class ColorScale { kLinear, kSqrt, kLog };
 
 struct HeatMapStyle {
   Colormap colormap = Colormap::kBlues;
   ColorScale scale = ColorScale::kLinear;
-  double vmin = 0, vmax = 1;  // stated beside the colour bar, never guessed
-  bool numbers = false;       // values in hundredths inside the cells
-  std::string title;
+  // The range of the colours, stated in the picture, never guessed. Values
+  // outside it take the colour of its end, and their number is stated.
+  double vmin = 0, vmax = 1;
+  bool numbers = false;  // values in hundredths inside the cells
+  std::string title = {};
   std::string row_axis = "query position";
   std::string column_axis = "key/value position";
-  std::string note;  // what the reader must know: masses hidden, pooling
+  std::string value_name = "attention weight";  // beside the colour bar
+  std::string note = {};  // what the reader must know: masses hidden, pooling
 };
 
-// One map with its labels.
+// One map with its labels. Row 0 is drawn on top.
 struct HeatMap {
-  TensorView values;  // [rows, columns] f32; NaN cells are drawn as such
-  std::vector<std::string> row_labels, column_labels;
-  std::vector<bool> grey_rows, grey_columns;  // special tokens; may be empty
-  std::optional<int64_t> marked_row, marked_column;
+  TensorView values = {};  // [rows, columns] f32; NaN cells are drawn as such
+  // One per row and column, or none: then positions are printed.
+  std::vector<std::string> row_labels = {}, column_labels = {};
+  // Special tokens; may be empty.
+  std::vector<bool> grey_rows = {}, grey_columns = {};
+  std::optional<int64_t> marked_row = {}, marked_column = {};
   // Cells that a mask hides, drawn in a distinct grey: [rows, columns] bool,
   // or not given.
-  TensorView hidden;
+  TensorView hidden = {};
   // Columns that are drawn but do not take part in the colour range.
-  std::vector<bool> outside_range;
+  std::vector<bool> outside_range = {};
 };
 
 // Many small unlabelled maps on one scale, row by row.
 struct MapGrid {
-  std::vector<TensorView> maps;
-  std::vector<std::string> titles;  // "L0H0", ...
+  std::vector<TensorView> maps = {};     // each as HeatMap::values
+  std::vector<std::string> titles = {};  // "L0H0", ...; one per map, or none
   int columns = 1;
-  std::vector<std::string> row_titles, column_titles;
+  std::vector<std::string> row_titles = {}, column_titles = {};
+  TensorView hidden = {};  // as in HeatMap, the same for every map
 };
 
 struct Rgb {
   uint8_t r = 0, g = 0, b = 0;
+  bool operator==(const Rgb&) const = default;
 };
-// The colour of a value in the style's map and range.
+// The colour of a value in the style's map and range; NaN has one of its own.
+// Error (kArgument) for a range that isn't one.
 Rgb ColorOf(const HeatMapStyle& style, double value);
 
-// A laid-out picture: rectangles, text, images. Units are points (1/72 inch).
-struct Scene;
-
+// What stands in the file about its origin, in this order.
 using Provenance = std::vector<std::pair<std::string, std::string>>;
 
-// Whole files as bytes: same input, same fonts, same bytes.
 struct PictureOptions {
-  double dpi = 300;       // png
-  Provenance provenance;  // model, hash, version, options; no dates, no paths
+  double dpi = 300;  // png
+  Provenance provenance =
+      {};  // model, hash, version, options; no dates, no paths
 };
 
+// Whole files as bytes: same input, same fonts, same bytes.
+//
+// Error (kArgument) when shapes and labels disagree or a map has no cells;
+// (kSize) when a png would be larger than what can be drawn.
 std::string HeatMapSvg(const HeatMap& map, const HeatMapStyle& style,
                        const PictureOptions& options = {});
 std::string HeatMapPng(const HeatMap& map, const HeatMapStyle& style,
@@ -73,12 +85,24 @@ std::string GridSvg(const MapGrid& grid, const HeatMapStyle& style,
 std::string GridPng(const MapGrid& grid, const HeatMapStyle& style,
                     const PictureOptions& options = {});
 
+// The formats of the two functions below: "svg", "png".
+std::vector<std::string> PictureFormats();
+// In a format by its name; Error (kUsage) naming the known ones.
+std::string HeatMapPicture(const std::string& format, const HeatMap& map,
+                           const HeatMapStyle& style,
+                           const PictureOptions& options = {});
+std::string GridPicture(const std::string& format, const MapGrid& grid,
+                        const HeatMapStyle& style,
+                        const PictureOptions& options = {});
+
 struct TerminalStyle {
-  int width = 80;      // columns of the terminal
-  bool color = false;  // ANSI colours (24-bit); false: digits only
+  int width = 80;        // columns of the terminal
+  bool color = false;    // 24-bit ANSI colours; false: no escape codes at all
+  bool compact = false;  // the header and the rows alone: no title, no legend
 };
 // A map for the terminal: hundredths on colour, three, two or one column a
-// cell by width, max-pooled beyond (the block size is stated).
+// cell by width, max-pooled beyond (the block size is stated). No line is wider
+// than `width`, or than 24 where that is less. Ends with a newline.
 std::string HeatMapText(const HeatMap& map, const HeatMapStyle& style,
                         const TerminalStyle& terminal);
 

@@ -38,7 +38,8 @@ LIBRARIES = {
     r"unicode/": ["text"],
     r"cairo|pango|png\.h|glib": ["render"],
     r"simdjson|nlohmann": ["base", "io"],
-    r"zlib\.h|minizip|nettle/": ["io"],
+    r"zlib\.h": ["io", "render"],
+    r"minizip|nettle/": ["io"],
     r"CLI/": ["cli"],
 }
 
