@@ -4,10 +4,12 @@ namespace regard::inline v0 {
 
 extern const Command kAttendCommand;
 extern const Command kModelsCommand;
+extern const Command kTokenizeCommand;
 
 const std::vector<const Command*>& Commands() {
   static const std::vector<const Command*> commands = {
       &kAttendCommand,
+      &kTokenizeCommand,
       &kModelsCommand,
   };
   return commands;

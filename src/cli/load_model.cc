@@ -1,19 +1,17 @@
 #include "cli/load_model.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "base/strings.h"
 #include "cli/find_model.h"
+#include "cli/load_tokenizer.h"
 #include "regard/error.h"
 
 namespace regard::inline v0 {
 
 namespace {
-
-constexpr char kTokenizerFile[] = "/tokenizer.json";
 
 void RequireTokens(const Encoding& encoding, int segment,
                    const std::string& name, const std::string& text) {
@@ -31,16 +29,7 @@ void RequireTokens(const Encoding& encoding, int segment,
 LoadedModel LoadModel(const std::optional<std::string>& model) {
   const ModelLocation location = FindModel(model);
   return {location.name, Model::Load(location.directory),
-          Tokenizer::Load(location.directory + kTokenizerFile)};
-}
-
-Tokenizer LoadTokenizer(const std::optional<std::string>& model) {
-  const ModelLocation location = FindModel(model);
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(location.directory, ignored)) {
-    return Tokenizer::Load(location.directory);
-  }
-  return Tokenizer::Load(location.directory + kTokenizerFile);
+          LoadTokenizerOf(location)};
 }
 
 Encoding EncodeFor(const LoadedModel& loaded, const TextOptions& options,
@@ -59,10 +48,6 @@ Encoding EncodeFor(const LoadedModel& loaded, const TextOptions& options,
                  std::to_string(*encode.max_length) + " were cut off");
   }
   return encoding;
-}
-
-void NoteRepaired(const Encoding& encoding, Console& console) {
-  if (encoding.repaired) console.Note("invalid UTF-8 was read as U+FFFD");
 }
 
 void NoteNonFiniteWeights(const Model& model, Console& console) {

@@ -23,17 +23,11 @@ struct LoadedModel {
 // Tokenizer::Load.
 LoadedModel LoadModel(const std::optional<std::string>& model);
 
-// Tokenizer::Load of a model's directory, or of a tokenizer.json itself.
-Tokenizer LoadTokenizer(const std::optional<std::string>& model);
-
 // The tokens of TEXT and --pair, no more than the model has positions for.
 // Error (kUsage) when a sentence holds no token, or when they are too many and
 // --truncate isn't given. Notes repaired UTF-8 and what was cut.
 Encoding EncodeFor(const LoadedModel& loaded, const TextOptions& options,
                    Console& console);
-
-// Notes once that `encoding` stands for a repaired text.
-void NoteRepaired(const Encoding& encoding, Console& console);
 
 // After a run: notes weight tensors that hold a NaN or an infinity.
 void NoteNonFiniteWeights(const Model& model, Console& console);
