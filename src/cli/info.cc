@@ -2,6 +2,7 @@
 #include "cli/info.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +19,15 @@ struct Options {
   bool verify = false;
 };
 
+// By the extension; what is there is looked at later.
+bool NamesArrays(const std::string& path) {
+  constexpr std::string_view kExtensions[] = {".safetensors", ".json", ".npy",
+                                              ".npz"};
+  return std::any_of(
+      std::begin(kExtensions), std::end(kExtensions),
+      [&](std::string_view extension) { return path.ends_with(extension); });
+}
+
 void Run(const Options& options, Context& context) {
   if (options.file && options.model) {
     throw Error(ErrorKind::kUsage, "info", "given both FILE and --model",
@@ -32,8 +42,8 @@ void Run(const Options& options, Context& context) {
     return;
   }
   std::error_code ignored;
-  if (options.file &&
-      std::filesystem::is_regular_file(*options.file, ignored)) {
+  if (options.file && NamesArrays(*options.file) &&
+      !std::filesystem::is_directory(*options.file, ignored)) {
     PrintFileInfo(*options.file, options.verify, context);
     return;
   }

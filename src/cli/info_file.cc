@@ -99,8 +99,6 @@ void AddMetadata(Facts& facts, const SafeTensors& file) {
 void PrintFileInfo(const std::string& path, bool verify, Context& context) {
   Facts facts;
   facts.Add("file", path);
-  const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
-  facts.Add("bytes", size, WithCommas(size));
   std::vector<ArrayInfo> arrays;
   const bool checkpoint =
       path.ends_with(".safetensors") || path.ends_with(".json");
@@ -111,6 +109,7 @@ void PrintFileInfo(const std::string& path, bool verify, Context& context) {
   } else {
     arrays = ArraysOf(path);
   }
+  facts.Add("bytes", static_cast<int64_t>(std::filesystem::file_size(path)));
   facts.Add("sha256", checkpoint ? WeightsSha256(path, verify)
                                  : FileSha256(path, verify));
   facts.AddJson("arrays", AsJson(arrays));

@@ -17,7 +17,7 @@ TEST(CommandLineTest, HelpAtEveryLevel) {
   const Finished help = RunRegard({"--help"});
   EXPECT_EQ(help.status, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* command : {"attend", "models", "tokenize"}) {
+  for (const char* command : {"attend", "info", "models", "tokenize"}) {
     EXPECT_THAT(help.out, HasSubstr(std::string("\n  ") + command + " "));
     const Finished one = RunRegard({command, "--help"});
     EXPECT_EQ(one.status, 0) << command;
