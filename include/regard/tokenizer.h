@@ -46,8 +46,9 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  // Reads tokenizer.json. Error (kFile, kFormat), or (kUnsupported) naming the
-  // component that this version does not know.
+  // Reads tokenizer.json; its sections "truncation" and "padding" are not used.
+  // Error (kFile, kFormat), or (kUnsupported) naming the part that this version
+  // does not know.
   static Tokenizer Load(const std::string& path);
   // The same from its text; `name` stands in messages.
   static Tokenizer Parse(std::string_view json, const std::string& name);
@@ -76,18 +77,27 @@ struct TokenSpan {
   std::string text;  // how it was asked for
 };
 
-// Finds what `name` means in an encoding: `it` (a word or any part of the text
-// that begins and ends on token edges, compared after case folding and NFC),
-// `it#2` (its second occurrence), `b:it` (in the second sentence), `[CLS]` (a
-// special token), `@8`, `@8-10` (token indexes from 0), `text:@8` (literally).
+// Finds what `name` means in an encoding:
+//   it       a word, or any part of the text that begins and ends where tokens
+//            do; compared after case folding and NFC with the original text
+//   it#2     its second occurrence, from 1, left to right, first sentence first
+//   b:it     in the second sentence
+//   [CLS]    a token that the template inserted
+//   ##ing    a label (see TokenLabels), where the text holds nothing like it
+//   @8 @8-10 token indexes from 0
+//   text:@8  taken literally
+// A sign # belongs to the word (C#, C##2) unless it numbers an occurrence that
+// exists: C#2 is the second C, in a text with one C the characters "C#2".
 //
-// Error (kUsage): no such text (shows the pieces when it stands inside a
-// token), several occurrences without `#` (lists them), an index that does not
+// Error (kUsage): no such text (shows the pieces when it stands inside tokens),
+// several occurrences without number (lists them), an index that does not
 // exist.
 TokenSpan FindSpan(const Encoding& encoding, std::string_view name);
 
-// One label per token as axes print it: pieces with visible spaces and
-// newlines, duplicates numbered in the form FindSpan reads (the#2).
+// One label per token as axes print it: its piece, signs for spaces of other
+// tokenizers as spaces, newlines and controls visible. Labels that mean several
+// places are numbered in the form FindSpan reads (the#2): a label leads back to
+// its token, except for one of nothing but spaces.
 std::vector<std::string> TokenLabels(const Encoding& encoding);
 
 }  // namespace regard::inline v0

@@ -11,6 +11,10 @@ namespace regard::inline v0 {
 
 namespace {
 
+// One more than the marks that the Stream-Safe Text Format allows (Unicode
+// Standard Annex 15, section 13): ICU takes quadratic time to order more.
+constexpr size_t kLongestUnit = 31;
+
 icu::UnicodeString ToIcu(std::u32string_view text) {
   icu::UnicodeString out;
   for (const char32_t c : text) out.append(static_cast<UChar32>(c));
@@ -68,7 +72,8 @@ FoldedText Fold(std::u32string_view text) {
   while (begin < text.size()) {
     // What may compose with each other stays together.
     size_t end = begin + 1;
-    while (end < text.size() && text[end] >= 0x300 &&
+    while (end < text.size() && end - begin < kLongestUnit &&
+           text[end] >= 0x300 &&
            !nfc.hasBoundaryBefore(static_cast<UChar32>(text[end]))) {
       ++end;
     }

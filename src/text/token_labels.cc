@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "regard/tokenizer.h"
 #include "text/token_names.h"
 
@@ -17,32 +15,41 @@ bool HasPrefix(const std::string& label) {
          label.starts_with(kLiteralPrefix);
 }
 
-// The number of `token` among what its label stands for, from 1; 0 when the
-// bare label is enough.
-size_t NumberOf(size_t token, const TokenNames::Candidates& candidates,
-                bool always) {
-  const TokenRun run{static_cast<int64_t>(token), static_cast<int64_t>(token)};
-  const bool unique = candidates.text.empty() ? candidates.labels.size() == 1
-                                              : candidates.text.size() == 1;
-  if (unique && candidates[0] == run && !always) return 0;
-  size_t number = 0;
-  while (candidates[number] != run) ++number;
-  return number + 1;
+// Per token, its number among what its bare label stands for, from 1; 0 when
+// nothing can be found by that label.
+struct LabelNumbers {
+  std::vector<size_t> number;
+  std::vector<bool> unique;  // the bare label is enough
+};
+
+LabelNumbers NumberLabels(const TokenNames& names) {
+  const size_t tokens = names.encoding().tokens.size();
+  LabelNumbers out{std::vector<size_t>(tokens), std::vector<bool>(tokens)};
+  for (const auto& [key, candidates] : names.FindLabels()) {
+    const size_t found = candidates.text.empty() ? candidates.labels.size()
+                                                 : candidates.text.size();
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const TokenRun& run = candidates[i];
+      if (run.first != run.last || names.Key(run.first) != key) continue;
+      out.number[run.first] = i + 1;
+      out.unique[run.first] = found == 1 && i == 0;
+    }
+  }
+  return out;
 }
 
 }  // namespace
 
 std::vector<std::string> TokenLabels(const Encoding& encoding) {
   const TokenNames names(encoding);
-  const auto candidates = names.FindLabels();
+  const LabelNumbers numbers = NumberLabels(names);
   std::vector<std::string> labels;
   for (size_t i = 0; i < encoding.tokens.size(); ++i) {
     std::string label = names.BaseLabel(i);
-    const auto it = candidates.find(names.Key(i));
-    if (it != candidates.end()) {
-      const size_t number = NumberOf(i, it->second, IsMisread(label));
-      if (HasPrefix(label)) label.insert(0, kLiteralPrefix);
-      if (number > 0) label += "#" + std::to_string(number);
+    const bool numbered = !numbers.unique[i] || IsMisread(label);
+    if (HasPrefix(label)) label.insert(0, kLiteralPrefix);
+    if (numbers.number[i] != 0 && numbered) {
+      label += "#" + std::to_string(numbers.number[i]);
     }
     labels.push_back(std::move(label));
   }

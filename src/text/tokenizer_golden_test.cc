@@ -106,7 +106,12 @@ std::string BlockName(char32_t first) {
 // Every scalar value is in a row.
 TEST(TokenizerGolden, BlocksCoverUnicode) {
   EXPECT_EQ(ReadBlocks("normalized.txt").size(), (0x110000 - 0x800) / kBlock);
-  EXPECT_EQ(ReadBlocks("blocks.txt").size(), (0x110000 - 0x800) / kBlock);
+  const std::vector<BlockRow> rows = ReadBlocks("blocks.txt");
+  EXPECT_EQ(rows.size(), (0x110000 - 0x800) / kBlock);
+  for (const BlockRow& row : rows) {
+    EXPECT_EQ(row.hashes[0], row.hashes[1]) << BlockName(row.first);
+    EXPECT_EQ(row.hashes[3], row.hashes[5]) << BlockName(row.first);
+  }
 }
 
 TEST(TokenizerGolden, NormalizedCodePoints) {
@@ -138,7 +143,10 @@ TEST(TokenizerGolden, CodePoints) {
   if (!RealTokenizerPath()) GTEST_SKIP() << "./dev model brings the model";
   const std::vector<BlockRow> rows = ReadBlocks("blocks.txt");
   for (size_t i = 0; i < std::size(kConfigurations); ++i) {
-    const Tokenizer tokenizer = RealTokenizer(kConfigurations[i]);
+    const Configuration& configuration = kConfigurations[i];
+    // The same normalizer as one of the others (see NormalizedCodePoints).
+    if (!configuration.strip_accents) continue;
+    const Tokenizer tokenizer = RealTokenizer(configuration);
     for (const BlockRow& row : rows) {
       const Encoding encoding = tokenizer.Encode(Encode(BlockText(row.first)));
       std::vector<int32_t> table;
@@ -149,7 +157,7 @@ TEST(TokenizerGolden, CodePoints) {
       }
       EXPECT_EQ(Digest(table.data(), table.size() * sizeof(int32_t)),
                 row.hashes[i])
-          << BlockName(row.first) << ", " << Name(kConfigurations[i]);
+          << BlockName(row.first) << ", " << Name(configuration);
     }
   }
 }

@@ -22,6 +22,8 @@ int32_t CheckedId(const Json& json, const std::string& piece,
   return static_cast<int32_t>(id);
 }
 
+uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
 }  // namespace
 
 Vocabulary::Vocabulary(const Json& json, const std::string& where) {
@@ -35,16 +37,17 @@ Vocabulary::Vocabulary(const Json& json, const std::string& where) {
   entries_.reserve(pieces.size());
   ids_.reserve(pieces.size());
   // At most half full, so that a search ends after a few steps.
-  slots_.assign(std::bit_ceil(2 * pieces.size()), 0);
+  slots_.assign(std::bit_ceil(2 * pieces.size()), {0, 0});
   for (const auto& [piece, id] : pieces) {
-    const size_t slot = Slot(Extend(kEmptyHash, piece), {}, piece);
-    if (slots_[slot] != 0) {
+    const uint64_t hash = Extend(kEmptyHash, piece);
+    Slot& slot = slots_[SlotOf(hash, {}, piece)];
+    if (slot.entry != 0) {
       throw Error(ErrorKind::kFormat, where,
                   "\"" + piece + "\" stands in it twice");
     }
     entries_.push_back(
         {spellings_.size(), piece.size(), CheckedId(id, piece, where)});
-    slots_[slot] = static_cast<uint32_t>(entries_.size());
+    slot = {Tag(hash), static_cast<uint32_t>(entries_.size())};
     spellings_ += piece;
     ids_.push_back(entries_.back().id);
     longest_piece_ = std::max(longest_piece_, piece.size());
@@ -59,25 +62,25 @@ Vocabulary::Vocabulary(const Json& json, const std::string& where) {
   }
 }
 
-size_t Vocabulary::Slot(uint64_t hash, std::string_view head,
-                        std::string_view tail) const {
+size_t Vocabulary::SlotOf(uint64_t hash, std::string_view head,
+                          std::string_view tail) const {
   const size_t mask = slots_.size() - 1;
-  size_t slot = (hash ^ (hash >> 32)) & mask;
-  while (slots_[slot] != 0) {
-    const std::string_view spelling = Spelling(entries_[slots_[slot] - 1]);
+  size_t i = (hash ^ (hash >> 32)) & mask;
+  for (; slots_[i].entry != 0; i = (i + 1) & mask) {
+    if (slots_[i].tag != Tag(hash)) continue;
+    const std::string_view spelling = Spelling(entries_[slots_[i].entry - 1]);
     if (spelling.size() == head.size() + tail.size() &&
         spelling.substr(0, head.size()) == head &&
         spelling.substr(head.size()) == tail) {
       break;
     }
-    slot = (slot + 1) & mask;
   }
-  return slot;
+  return i;
 }
 
 std::optional<int32_t> Vocabulary::Find(uint64_t hash, std::string_view head,
                                         std::string_view tail) const {
-  const uint32_t entry = slots_[Slot(hash, head, tail)];
+  const uint32_t entry = slots_[SlotOf(hash, head, tail)].entry;
   if (entry == 0) return std::nullopt;
   return entries_[entry - 1].id;
 }

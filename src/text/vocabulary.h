@@ -50,14 +50,19 @@ class Vocabulary {
   std::string_view Spelling(const Entry& entry) const {
     return std::string_view(spellings_).substr(entry.begin, entry.length);
   }
+  struct Slot {
+    uint32_t tag;    // upper half of the hash: most misses end here, without a
+                     // look at the spelling
+    uint32_t entry;  // 1 + its index; 0: free
+  };
   // The slot where a piece of this hash and spelling is, or would go.
-  size_t Slot(uint64_t hash, std::string_view head,
-              std::string_view tail) const;
+  size_t SlotOf(uint64_t hash, std::string_view head,
+                std::string_view tail) const;
 
   std::string spellings_;
   std::vector<Entry> entries_;
-  std::vector<int32_t> ids_;     // sorted
-  std::vector<uint32_t> slots_;  // 1 + index of the entry; 0: free
+  std::vector<int32_t> ids_;  // sorted
+  std::vector<Slot> slots_;
   size_t longest_piece_ = 0;
 };
 
