@@ -65,19 +65,25 @@ std::string Options(const CLI::App& app, int width) {
   return own + kCommonGroup + ":\n" + common;
 }
 
+// A line that begins at the left edge.
+std::string Line(const std::string& text, int width) {
+  return Wrapped(text, std::min(width, kWidest), 0) + "\n";
+}
+
 }  // namespace
 
 std::string ProgramHelp(const CLI::App& app, int width) {
   std::string out =
-      "regard shows who looks at whom inside a transformer model.\n\n"
-      "Usage: regard COMMAND [options]\n\nCommands:\n";
+      Line("regard shows who looks at whom inside a transformer model.",
+           width) +
+      "\nUsage: regard COMMAND [options]\n\nCommands:\n";
   for (const Command* command : Commands()) {
     out += Entry(command->name, command->summary, width);
   }
   out += "\n" + Options(app, width);
-  out += "\nExample:\n  " + std::string(Commands().front()->example) +
-         "\n\n`regard COMMAND --help` says more about a command.\n";
-  return out;
+  out += "\nExample:\n  " + std::string(Commands().front()->example) + "\n\n";
+  return out +
+         Line("`regard COMMAND --help` says more about a command.", width);
 }
 
 std::string CommandHelp(const Command& command, const CLI::App& app,
@@ -87,8 +93,8 @@ std::string CommandHelp(const Command& command, const CLI::App& app,
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) usage += " [" + option->get_name(true) + "]";
   }
-  std::string out =
-      name + ": " + command.summary + "\n\n" + usage + " [options]\n\n";
+  std::string out = Line(name + ": " + command.summary, width) + "\n" + usage +
+                    " [options]\n\n";
   out += Positionals(app, width) + Options(app, width);
   out += "\nExample:\n  " + std::string(command.example) + "\n";
   return out;

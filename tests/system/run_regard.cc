@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -108,8 +109,41 @@ int WaitFor(pid_t child) {
 pid_t StartRegard(const std::vector<std::string>& arguments,
                   const RunSettings& settings) {
   const pid_t child = fork();
-  if (child == 0) Become(arguments, settings);
+  if (child == 0) {
+    const int null = open("/dev/null", O_RDWR);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      dup2(null, fd);
+    }
+    Become(arguments, settings);
+  }
   return child;
+}
+
+Finished RunOnTerminal(const std::vector<std::string>& arguments, int columns,
+                       const RunSettings& settings) {
+  winsize size = {};
+  size.ws_col = static_cast<unsigned short>(columns);
+  size.ws_row = 24;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) Become(arguments, settings);
+  Finished finished;
+  std::array<char, 1 << 12> buffer;
+  // At the child's end reading fails.
+  for (ssize_t n; (n = read(terminal, buffer.data(), buffer.size())) > 0;) {
+    finished.out.append(buffer.data(), static_cast<size_t>(n));
+  }
+  close(terminal);
+  finished.status = WaitFor(child);
+  // The terminal made two characters of each line end.
+  std::erase(finished.out, '\r');
+  return finished;
+}
+
+int RunShell(const std::string& command) {
+  setenv("REGARD", REGARD_PROGRAM, 1);
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 Finished RunRegard(const std::vector<std::string>& arguments,

@@ -31,11 +31,19 @@ struct Finished {
 Finished RunRegard(const std::vector<std::string>& arguments,
                    const RunSettings& settings = {});
 
-// Starts it, sends the signal once `path` begins to exist in `settings`, and
-// waits for its end.
+// Starts it with its output thrown away, for tests that send it a signal.
 pid_t StartRegard(const std::vector<std::string>& arguments,
                   const RunSettings& settings);
+// Waits for its end; the same status as above.
 int WaitFor(pid_t child);
+
+// The same with a terminal of so many columns as stdin, stdout and stderr; all
+// that it shows is in `out`.
+Finished RunOnTerminal(const std::vector<std::string>& arguments, int columns,
+                       const RunSettings& settings = {});
+
+// What the shell makes of `command`, in which $REGARD is the program.
+int RunShell(const std::string& command);
 
 // Exactly one line "regard: what: why[: what to do]" on stderr, nothing on
 // stdout, and this status.
