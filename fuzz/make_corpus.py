@@ -40,6 +40,36 @@ def tensor(dtype, shape, begin, end):
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
 
+def added(id, content, **flags):
+    return {"id": id, "content": content, "special": True, **dict.fromkeys(
+        ("single_word", "lstrip", "rstrip", "normalized"), False), **flags}
+
+
+TOKENIZER = {
+    "version": "1.0",
+    "added_tokens": [
+        added(1, "[CLS]"), added(6, "<l>", lstrip=True, single_word=True),
+        added(7, "Anim", normalized=True, rstrip=True)],
+    "normalizer": {"type": "BertNormalizer", "clean_text": True,
+                   "handle_chinese_chars": True, "strip_accents": None,
+                   "lowercase": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "model": {"type": "WordPiece", "unk_token": "[UNK]",
+              "continuing_subword_prefix": "##",
+              "max_input_chars_per_word": 9,
+              "vocab": {"[UNK]": 0, "[CLS]": 1, "the": 2, "b": 3, "##1": 4,
+                        "e": 5}},
+    "post_processor": {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                   {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}},
+                 {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [1],
+                                     "tokens": ["[CLS]"]}}},
+}
+
+
 def main():
     corpus = pathlib.Path(sys.argv[1])
 
@@ -90,6 +120,19 @@ def main():
         {"a": tensor("F64", [2**31, 2**31, 2**31], 0, 0)}))
     seed("safetensors", "length", safetensors("{}", length=2**63))
     seed("safetensors", "metadata", safetensors({"__metadata__": {"step": 3}}))
+
+    seed("tokenizer", "bert", json.dumps(TOKENIZER).encode())
+    seed("tokenizer", "bert_processing", json.dumps(
+        {**TOKENIZER, "post_processor": {
+            "type": "BertProcessing", "cls": ["[CLS]", 1],
+            "sep": ["[SEP]", 1]}}).encode())
+    seed("tokenizer", "metaspace", json.dumps(
+        {**TOKENIZER, "pre_tokenizer": {"type": "Metaspace"}}).encode())
+    seed("tokenizer", "text", "The un\u00ADwanted sch\u00f6n, caf\u0065\u0301 "
+         "[MASK]C#2 \u6771\u4eac".encode() + b"\xffC#2")
+    seed("tokenizer", "pair", b"it was too tired.\xffit was\xe6\x9d\xffb:it")
+    seed("tokenizer", "marks", ("a" + "\u0301\u0323" * 40).encode() + b"\xff@1")
+    seed("tokenizer", "names", b"# 12 ## the#2 the @8\xfftext:@8#1")
 
     seed("json", "config", b'{"hidden_size": 384, "eps": 1e-12, "type": null, '
          b'"ok": [true, false, -1.5], "text": "a\\u00e9\\n\\ud83d\\ude00"}')
