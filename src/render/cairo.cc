@@ -9,6 +9,18 @@
 #include "render/colormap.h"
 #include "render/png.h"
 
+#ifdef __SANITIZE_ADDRESS__
+// Fontconfig keeps what it read of its configuration until the process ends.
+extern "C" __attribute__((visibility("default"))) const char*
+__lsan_default_suppressions() {
+  return "leak:libfontconfig\n";
+}
+extern "C" __attribute__((visibility("default"))) const char*
+__lsan_default_options() {
+  return "print_suppressions=0";
+}
+#endif
+
 namespace regard::inline v0 {
 
 namespace {
@@ -26,7 +38,8 @@ struct FreeBy {
 using Surface = std::unique_ptr<cairo_surface_t, FreeBy<cairo_surface_destroy>>;
 using Context = std::unique_ptr<cairo_t, FreeBy<cairo_destroy>>;
 using Pattern = std::unique_ptr<cairo_pattern_t, FreeBy<cairo_pattern_destroy>>;
-using PangoText = std::unique_ptr<PangoLayout, FreeBy<g_object_unref>>;
+template <typename T>
+using GObjectOf = std::unique_ptr<T, FreeBy<g_object_unref>>;
 using Font =
     std::unique_ptr<PangoFontDescription, FreeBy<pango_font_description_free>>;
 using FontOptions =
@@ -125,31 +138,44 @@ Font FontOf(const TextItem& text) {
   return font;
 }
 
-void Draw(cairo_t* cairo, const TextItem& text) {
-  cairo_save(cairo);
-  cairo_translate(cairo, text.x, text.y);
-  cairo_rotate(cairo, text.angle * std::numbers::pi / 180);
-  const PangoText layout(pango_cairo_create_layout(cairo));
-  // Letters stand where the outline says, not on whole points.
-  pango_context_set_round_glyph_positions(
-      pango_layout_get_context(layout.get()), FALSE);
-  pango_layout_set_font_description(layout.get(), FontOf(text).get());
-  pango_layout_set_single_paragraph_mode(layout.get(), TRUE);
-  pango_layout_set_auto_dir(layout.get(), FALSE);
-  pango_layout_set_text(layout.get(), text.text.data(),
-                        static_cast<int>(text.text.size()));
-  PangoRectangle extents;
-  pango_layout_get_extents(layout.get(), nullptr, &extents);
-  const double share = text.anchor == TextItem::Anchor::kStart    ? 0
-                       : text.anchor == TextItem::Anchor::kMiddle ? 0.5
-                                                                  : 1;
-  SetColor(cairo, text.color);
-  cairo_move_to(cairo, -share * extents.width / PANGO_SCALE,
-                -static_cast<double>(pango_layout_get_baseline(layout.get())) /
-                    PANGO_SCALE);
-  pango_cairo_show_layout(cairo, layout.get());
-  cairo_restore(cairo);
-}
+// Text is drawn with a font map of its own picture: nothing is shared between
+// threads, and nothing of it outlives the picture.
+class TextPainter {
+ public:
+  TextPainter()
+      : fonts_(pango_cairo_font_map_new()),
+        context_(pango_font_map_create_context(fonts_.get())) {
+    // Letters stand where the outline says, not on whole points.
+    pango_context_set_round_glyph_positions(context_.get(), FALSE);
+  }
+
+  void Draw(cairo_t* cairo, const TextItem& text) const {
+    cairo_save(cairo);
+    cairo_translate(cairo, text.x, text.y);
+    cairo_rotate(cairo, text.angle * std::numbers::pi / 180);
+    pango_cairo_update_context(cairo, context_.get());
+    const GObjectOf<PangoLayout> layout(pango_layout_new(context_.get()));
+    pango_layout_set_font_description(layout.get(), FontOf(text).get());
+    pango_layout_set_single_paragraph_mode(layout.get(), TRUE);
+    pango_layout_set_auto_dir(layout.get(), FALSE);
+    pango_layout_set_text(layout.get(), text.text.data(),
+                          static_cast<int>(text.text.size()));
+    PangoRectangle extents;
+    pango_layout_get_extents(layout.get(), nullptr, &extents);
+    const double share = text.anchor == TextItem::Anchor::kStart    ? 0
+                         : text.anchor == TextItem::Anchor::kMiddle ? 0.5
+                                                                    : 1;
+    SetColor(cairo, text.color);
+    cairo_move_to(cairo, -share * extents.width / PANGO_SCALE,
+                  -1.0 * pango_layout_get_baseline(layout.get()) / PANGO_SCALE);
+    pango_cairo_show_layout(cairo, layout.get());
+    cairo_restore(cairo);
+  }
+
+ private:
+  GObjectOf<PangoFontMap> fonts_;
+  GObjectOf<PangoContext> context_;
+};
 
 Surface Drawn(const Scene& scene, int width, int height, double scale) {
   Surface surface = NewSurface(width, height);
@@ -163,8 +189,17 @@ Surface Drawn(const Scene& scene, int width, int height, double scale) {
   SetColor(cairo.get(), {255, 255, 255});
   cairo_paint(cairo.get());
   cairo_scale(cairo.get(), scale, scale);
+  const TextPainter painter;
   for (const SceneItem& item : scene.items) {
-    std::visit([&](const auto& shape) { Draw(cairo.get(), shape); }, item);
+    if (const auto* text = std::get_if<TextItem>(&item)) {
+      painter.Draw(cairo.get(), *text);
+    } else if (const auto* cells = std::get_if<CellsItem>(&item)) {
+      Draw(cairo.get(), *cells);
+    } else if (const auto* rect = std::get_if<RectItem>(&item)) {
+      Draw(cairo.get(), *rect);
+    } else {
+      Draw(cairo.get(), std::get<LineItem>(item));
+    }
   }
   Check(cairo_status(cairo.get()));
   cairo_surface_flush(surface.get());
