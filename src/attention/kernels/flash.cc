@@ -22,9 +22,12 @@ const FlashOps<double>* OpsF64() { return nullptr; }
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The longest chain of additions of a dot product. Longer ones are summed in
-// pieces: one chain over 576 has 4 times the error of a blocked sum.
+// A dot product is one chain of additions up to this depth, as in matrix
+// libraries, whose error it then has. Longer ones are summed in pieces of about
+// kPiece: one chain over 576 has 4 times the error of a blocked sum, and a
+// store, load and addition per piece are lost among 64 multiply-adds.
 constexpr int64_t kMaxChain = 128;
+constexpr int64_t kPiece = 64;
 
 template <typename T>
 constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
@@ -43,11 +46,10 @@ HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
-  const int64_t pieces = (depth + kMaxChain - 1) / kMaxChain;
+  const int64_t pieces = depth <= kMaxChain ? 1 : (depth + kPiece - 1) / kPiece;
   int64_t begin = 0;
-  for (int64_t piece = 0; piece < pieces || piece == 0; ++piece) {
-    // Pieces of equal size, as far as they go.
-    const int64_t end = pieces == 0 ? 0 : depth * (piece + 1) / pieces;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t end = depth * (piece + 1) / pieces;
     Products<kRows, kVectors, 1, kStripRows>(d, q + begin * kStripRows,
                                              k + begin * kPanel<T>, kPanel<T>,
                                              end - begin, sums);

@@ -1,6 +1,8 @@
 #include "attention/kernels/reference.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "attention/score/bias.h"
@@ -14,6 +16,10 @@ namespace regard::inline v0 {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Products summed at a time: the error of one long chain of additions grows
+// with its length, which f64 problems would show.
+constexpr int64_t kPiece = 32;
 
 // One query of one head: row (batch, head, query) of the scores.
 struct Row {
@@ -48,9 +54,14 @@ template <typename T>
 double Score(const Problem& p, const Row& row, int64_t j) {
   const int64_t kv_head = row.head / p.group();
   double dot = 0;
-  for (int64_t d = 0; d < p.head_size; ++d) {
-    dot += static_cast<double>(*At<T>(p.q, row.batch, row.head, row.query, d)) *
-           static_cast<double>(*At<T>(p.k, row.batch, kv_head, j, d));
+  for (int64_t begin = 0; begin < p.head_size; begin += kPiece) {
+    double piece = 0;
+    for (int64_t d = begin; d < std::min(begin + kPiece, p.head_size); ++d) {
+      const T* q = At<T>(p.q, row.batch, row.head, row.query, d);
+      const T* k = At<T>(p.k, row.batch, kv_head, j, d);
+      piece += static_cast<double>(*q) * static_cast<double>(*k);
+    }
+    dot += piece;
   }
   double score = Softcap(p.scale * dot, p.softcap);
   if (p.bias.given()) {

@@ -1,0 +1,468 @@
+#include "tests/support/attention_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+namespace regard::inline v0 {
+
+namespace {
+
+constexpr int64_t kGuard = 37;  // elements; odd, so that nothing is aligned
+
+// Strides of `shape` in the layout, for a buffer of non-negative offsets;
+// `span` is its length.
+Dims StridesFor(const Dims& shape, Layout layout, int64_t& span) {
+  Dims order;  // axes, innermost first
+  for (int i = shape.size() - 1; i >= 0; --i) order.push_back(i);
+  if (layout == Layout::kHeadsInside && shape.size() == 4) {
+    std::swap(order[1], order[2]);
+  }
+  Dims strides = shape;
+  int64_t stride = layout == Layout::kEverySecond ? 2 : 1;
+  for (int i = 0; i < order.size(); ++i) {
+    const int axis = static_cast<int>(order[i]);
+    strides[axis] = stride;
+    stride *= std::max<int64_t>(shape[axis], 1);
+    if (i == 0 && layout == Layout::kPaddedRows) stride += 3;
+  }
+  span = stride;
+  return strides;
+}
+
+}  // namespace
+
+GuardedArray::GuardedArray(DType dtype, const Dims& shape, Layout layout) {
+  int64_t span = 0;
+  Dims strides = StridesFor(shape, layout, span);
+  const size_t item = ItemSize(dtype);
+  memory_.assign(static_cast<size_t>(span + 2 * kGuard) * item, 0xA5);
+  int64_t first = kGuard;
+  if (layout == Layout::kReversed && shape.size() >= 2 &&
+      NumElements(shape) > 0) {
+    const int axis = shape.size() - 2;
+    first += (shape[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+  }
+  view_ = MutableTensorView(memory_.data() + static_cast<size_t>(first) * item,
+                            dtype, shape, strides);
+  for (size_t at = 0; at < memory_.size(); at += item) {
+    if (dtype == DType::kF32) {
+      const float nan = std::numeric_limits<float>::quiet_NaN();
+      std::memcpy(memory_.data() + at, &nan, item);
+    } else if (dtype == DType::kF64) {
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      std::memcpy(memory_.data() + at, &nan, item);
+    }
+  }
+  untouched_ = memory_;
+}
+
+size_t GuardedArray::ByteOf(int64_t i) const {
+  int64_t at = 0;
+  for (int axis = view_.rank() - 1; axis >= 0; --axis) {
+    at += i % view_.shape[axis] * view_.strides[axis];
+    i /= view_.shape[axis];
+  }
+  const auto* base = static_cast<const unsigned char*>(view_.data);
+  return static_cast<size_t>(base - memory_.data() +
+                             at * static_cast<int64_t>(ItemSize(view_.dtype)));
+}
+
+void GuardedArray::Set(int64_t i, double value) {
+  unsigned char* at = memory_.data() + ByteOf(i);
+  if (view_.dtype == DType::kF32) {
+    const float narrow = static_cast<float>(value);
+    std::memcpy(at, &narrow, sizeof(narrow));
+  } else if (view_.dtype == DType::kF64) {
+    std::memcpy(at, &value, sizeof(value));
+  } else {
+    *at = static_cast<unsigned char>(value);
+  }
+}
+
+double GuardedArray::Get(int64_t i) const {
+  const unsigned char* at = memory_.data() + ByteOf(i);
+  if (view_.dtype == DType::kF32) {
+    float narrow;
+    std::memcpy(&narrow, at, sizeof(narrow));
+    return static_cast<double>(narrow);
+  }
+  if (view_.dtype == DType::kF64) {
+    double value;
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  }
+  return *at;
+}
+
+bool GuardedArray::GuardsIntact() const {
+  if (memory_.empty()) return true;  // not used
+  std::vector<unsigned char> outside = memory_;
+  const size_t item = ItemSize(view_.dtype);
+  for (int64_t i = 0; i < view_.NumElements(); ++i) {
+    const size_t at = ByteOf(i);
+    std::memcpy(outside.data() + at, untouched_.data() + at, item);
+  }
+  return outside == untouched_;
+}
+
+namespace {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  int64_t Below(int64_t n) {
+    return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n));
+  }
+  bool Chance(int64_t n) { return Below(n) == 0; }
+  template <size_t n>
+  int64_t Of(const int64_t (&list)[n]) {
+    return list[static_cast<size_t>(Below(n))];
+  }
+  // A float near the normal distribution (a sum of four uniforms).
+  double Normal() {
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<double>(Below(1 << 20));
+    return static_cast<double>(
+        static_cast<float>((sum / (1 << 20) - 2) * 1.7320508));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Around vector widths (4, 8, 16), strips (4, 6, 12), panels and blocks.
+constexpr int64_t kShort[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  11,
+                              12, 13, 15, 16, 17, 19, 23, 24, 25, 31, 32,
+                              33, 35, 47, 48, 49, 63, 64, 65, 67};
+constexpr int64_t kLong[] = {95,  96,  97,  127, 129, 195, 255,
+                             256, 257, 511, 512, 513, 515, 1027};
+constexpr int64_t kHeadSizes[] = {1,  3,  7,   8,   16,  40,  59,  64,
+                                  80, 96, 112, 128, 160, 192, 256, 576};
+
+// A shape that broadcasts to `full`.
+Dims BroadcastShape(const Dims& full, Random& random) {
+  Dims shape;
+  for (int i = static_cast<int>(random.Below(5)); i < 4; ++i) {
+    shape.push_back(random.Chance(3) ? 1 : full[i]);
+  }
+  return shape;
+}
+
+std::vector<int64_t> RandomLengths(int64_t batch, int64_t limit,
+                                   Random& random) {
+  std::vector<int64_t> lengths;
+  for (int64_t b = 0; b < batch; ++b) {
+    lengths.push_back(random.Below(limit + 1));
+  }
+  return lengths;
+}
+
+std::optional<int64_t> MaybeBelow(int64_t n, int64_t from, Random& random) {
+  if (random.Chance(4)) return std::nullopt;
+  return from + random.Below(n);
+}
+
+}  // namespace
+
+AttentionCase::AttentionCase(const CaseRequest& request) {
+  Random random(request.seed);
+  Random layouts(request.seed + 1000);
+  const auto layout = [&] {
+    return request.odd_layouts ? static_cast<Layout>(layouts.Below(kLayouts))
+                               : Layout::kContiguous;
+  };
+
+  const int64_t depth = random.Of(kHeadSizes);
+  const int64_t value_size = random.Chance(2) ? depth : random.Of(kHeadSizes);
+  const bool large = random.Chance(6) || depth + value_size > 200;
+  const int64_t batch = large ? 1 : 1 + random.Below(3);
+  const int64_t kv_heads = large ? 1 : 1 + random.Below(2);
+  const int64_t heads = kv_heads * (1 + random.Below(large ? 2 : 3));
+  const int64_t queries = random.Of(kShort);
+  const int64_t keys = random.Chance(3) ? queries
+                       : large          ? random.Of(kLong)
+                                        : random.Of(kShort);
+
+  q_ = GuardedArray(request.dtype, {batch, heads, queries, depth}, layout());
+  k_ = GuardedArray(request.dtype, {batch, kv_heads, keys, depth}, layout());
+  v_ = GuardedArray(request.dtype, {batch, kv_heads, keys, value_size},
+                    layout());
+  const double q_scale = random.Chance(5) ? 30 : 1;  // also peaked rows
+  for (int64_t i = 0; i < q_.view().NumElements(); ++i) {
+    q_.Set(i,
+           static_cast<double>(static_cast<float>(q_scale * random.Normal())));
+  }
+  for (int64_t i = 0; i < k_.view().NumElements(); ++i) {
+    k_.Set(i, random.Normal());
+  }
+  for (int64_t i = 0; i < v_.view().NumElements(); ++i) {
+    const double value = random.Normal();
+    largest_value_ = std::max(largest_value_, std::fabs(value));
+    v_.Set(i, value);
+  }
+  problem_.q = q_.view();
+  problem_.k = k_.view();
+  problem_.v = v_.view();
+
+  description_ = "seed " + std::to_string(request.seed) + " q " +
+                 ToString(problem_.q.shape) + " k " +
+                 ToString(problem_.k.shape) + " v " +
+                 ToString(problem_.v.shape);
+
+  if (random.Chance(3)) {
+    constexpr double kScales[] = {0, -0.25, 0.1, 1};
+    problem_.scale = kScales[static_cast<size_t>(random.Below(4))];
+    description_ += " scale " + std::to_string(*problem_.scale);
+  }
+  if (random.Chance(4)) {
+    problem_.softcap = 5;
+    description_ += " softcap 5";
+  }
+  switch (random.Below(4)) {
+    case 0:
+      problem_.query_offset = QueryOffset::BottomRight();
+      description_ += " bottom-right";
+      break;
+    case 1:
+      problem_.query_offset =
+          QueryOffset::At(random.Below(2 * keys + 3) - keys - 1);
+      description_ += " offset " + std::to_string(problem_.query_offset->value);
+      break;
+    default:
+      problem_.query_offset = QueryOffset::TopLeft();
+  }
+  if (random.Chance(2)) {
+    problem_.mask = problem_.mask & Mask::Causal();
+    description_ += " causal";
+  }
+  if (random.Chance(3)) {
+    const auto left = MaybeBelow(keys + 2, 1, random);
+    const auto right = MaybeBelow(keys + 2, 0, random);
+    problem_.mask = problem_.mask & Mask::Window(left, right);
+    description_ += " window";
+  }
+  if (random.Chance(3)) {
+    std::vector<int64_t> query_lengths, key_lengths;
+    if (random.Chance(2)) query_lengths = RandomLengths(batch, queries, random);
+    if (random.Chance(2)) key_lengths = RandomLengths(batch, keys, random);
+    problem_.mask = problem_.mask & Mask::Lengths(query_lengths, key_lengths);
+    description_ += " lengths";
+  }
+  const Dims full = {batch, heads, queries, keys};
+  if (random.Chance(3)) {
+    mask_ = GuardedArray(DType::kBool, BroadcastShape(full, random), layout());
+    const int64_t sparse = 1 + random.Below(6);
+    for (int64_t i = 0; i < mask_.view().NumElements(); ++i) {
+      mask_.Set(i, random.Below(sparse + 1) != 0 ? 0 : 1);
+    }
+    problem_.mask = problem_.mask & Mask::Boolean(mask_.view());
+    description_ += " boolean " + ToString(mask_.view().shape);
+  }
+  if (random.Chance(3)) {
+    const DType type = random.Chance(4) ? DType::kF64 : DType::kF32;
+    bias_ = GuardedArray(type, BroadcastShape(full, random), layout());
+    for (int64_t i = 0; i < bias_.view().NumElements(); ++i) {
+      bias_.Set(i, random.Chance(8) ? -std::numeric_limits<double>::infinity()
+                                    : random.Normal());
+    }
+    problem_.bias = bias_.view();
+    description_ += " bias " + ToString(bias_.view().shape);
+  }
+
+  // Keys that nobody sees: their contents must not matter.
+  if (!request.poison_hidden) return;
+  constexpr double kPoison[] = {std::numeric_limits<double>::quiet_NaN(),
+                                std::numeric_limits<double>::infinity(),
+                                -std::numeric_limits<double>::infinity()};
+  const int64_t group = heads / kv_heads;
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t h = 0; h < kv_heads; ++h) {
+      for (int64_t j = 0; j < keys; ++j) {
+        bool seen = false;
+        for (int64_t g = h * group; g < (h + 1) * group && !seen; ++g) {
+          for (int64_t i = 0; i < queries && !seen; ++i) {
+            seen = Visible(problem_, b, g, i, j);
+          }
+        }
+        if (seen) continue;
+        const double poison = kPoison[static_cast<size_t>(j % 3)];
+        const int64_t row = (b * kv_heads + h) * keys + j;
+        for (int64_t d = 0; d < depth; ++d) k_.Set(row * depth + d, poison);
+        for (int64_t e = 0; e < value_size; ++e) {
+          v_.Set(row * value_size + e, poison);
+        }
+      }
+    }
+  }
+}
+
+bool AttentionCase::GuardsIntact() const {
+  return q_.GuardsIntact() && k_.GuardsIntact() && v_.GuardsIntact() &&
+         bias_.GuardsIntact() && mask_.GuardsIntact();
+}
+
+namespace {
+
+// Element [b, h, i, j] of an array that broadcasts.
+double BroadcastElement(const TensorView& view, int64_t b, int64_t h, int64_t i,
+                        int64_t j) {
+  const int64_t index[] = {b, h, i, j};
+  int64_t at = 0;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (view.shape[axis] == 1) continue;
+    at += index[4 - view.rank() + axis] * view.strides[axis];
+  }
+  if (view.dtype == DType::kF32) {
+    return static_cast<double>(view.As<float>()[at]);
+  }
+  if (view.dtype == DType::kF64) return view.As<double>()[at];
+  return static_cast<const uint8_t*>(view.data)[at];
+}
+
+// The lengths of batch entry b.
+void RealLengths(const AttentionProblem& p, int64_t b, int64_t& queries,
+                 int64_t& keys) {
+  queries = p.q.shape[2];
+  keys = p.k.shape[2];
+  for (const MaskTerm& term : p.mask.terms()) {
+    if (const auto* lengths = std::get_if<LengthsMask>(&term)) {
+      const size_t at = static_cast<size_t>(b);
+      if (!lengths->query.empty()) {
+        queries = std::min(queries, lengths->query[at]);
+      }
+      if (!lengths->key.empty()) keys = std::min(keys, lengths->key[at]);
+    }
+  }
+}
+
+}  // namespace
+
+bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
+             int64_t j) {
+  int64_t queries, keys;
+  RealLengths(p, b, queries, keys);
+  if (i >= queries || j >= keys) return false;
+  int64_t position = i;
+  if (p.query_offset) {
+    if (p.query_offset->kind == QueryOffset::Kind::kBottomRight) {
+      position += keys - queries;
+    }
+    if (p.query_offset->kind == QueryOffset::Kind::kExplicit) {
+      position += p.query_offset->value;
+    }
+  }
+  for (const MaskTerm& term : p.mask.terms()) {
+    if (std::holds_alternative<CausalMask>(term) && j > position) return false;
+    if (const auto* window = std::get_if<WindowMask>(&term)) {
+      if (window->left && position - j >= *window->left) return false;
+      if (window->right && j - position > *window->right) return false;
+    }
+    if (const auto* boolean = std::get_if<BooleanMask>(&term)) {
+      if (BroadcastElement(boolean->allowed, b, h, i, j) == 0) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+template <typename T>
+T Element(const TensorView& view, int64_t b, int64_t h, int64_t i, int64_t d) {
+  const int64_t at = b * view.strides[0] + h * view.strides[1] +
+                     i * view.strides[2] + d * view.strides[3];
+  return view.dtype == DType::kF32 ? static_cast<T>(view.As<float>()[at])
+                                   : static_cast<T>(view.As<double>()[at]);
+}
+
+// The sum of term(i) for i in [0, count), in T.
+template <typename T, typename Term>
+T SumOf(int64_t count, Order order, const Term& term) {
+  if (order == Order::kFourChains) {
+    T chains[4] = {};
+    for (int64_t i = 0; i < count; ++i) chains[i % 4] += term(i);
+    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+  }
+  constexpr int64_t kPiece = 128;
+  T total = 0;
+  for (int64_t begin = 0; begin < count; begin += kPiece) {
+    T piece = 0;
+    for (int64_t i = begin; i < std::min(begin + kPiece, count); ++i) {
+      piece += term(order == Order::kForward ? i : count - 1 - i);
+    }
+    total += piece;
+  }
+  return total;
+}
+
+}  // namespace
+
+template <typename T>
+AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
+  const int64_t batch = p.q.shape[0], heads = p.q.shape[1];
+  const int64_t queries = p.q.shape[2], depth = p.q.shape[3];
+  const int64_t kv_heads = p.k.shape[1], keys = p.k.shape[2];
+  const int64_t value_size = p.v.shape[3];
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const T scale = static_cast<T>(p.scale.value_or(
+      depth == 0 ? 0 : 1 / std::sqrt(static_cast<double>(depth))));
+
+  AttentionResult result;
+  result.out = Tensor(DType::kF64, {batch, heads, queries, value_size});
+  result.lse = Tensor(DType::kF64, {batch, heads, queries});
+  result.weights = Tensor(DType::kF64, {batch, heads, queries, keys});
+  std::vector<T> weights(static_cast<size_t>(keys));
+  for (int64_t row = 0; row < batch * heads * queries; ++row) {
+    const int64_t i = row % queries, h = row / queries % heads;
+    const int64_t b = row / queries / heads;
+    const int64_t kv = h / (heads / kv_heads);
+    T max = -kInfinity, sum = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      T& s = weights[static_cast<size_t>(j)];
+      s = -kInfinity;
+      if (!Visible(p, b, h, i, j)) continue;
+      s = scale * SumOf<T>(depth, order, [&](int64_t d) {
+            return Element<T>(p.q, b, h, i, d) * Element<T>(p.k, b, kv, j, d);
+          });
+      if (p.softcap) {
+        const T cap = static_cast<T>(*p.softcap);
+        s = cap * std::tanh(s / cap);
+      }
+      if (p.bias.given()) {
+        s += static_cast<T>(BroadcastElement(p.bias, b, h, i, j));
+      }
+      if (s > max) max = s;
+    }
+    for (T& s : weights) {
+      s = s == -kInfinity ? 0 : std::exp(s - max);
+      sum += s;
+    }
+    result.lse.AsMutable<double>()[row] =
+        static_cast<double>(sum == 0 ? -kInfinity : max + std::log(sum));
+    for (int64_t j = 0; j < keys; ++j) {
+      T& weight = weights[static_cast<size_t>(j)];
+      if (sum != 0) weight /= sum;
+      result.weights.AsMutable<double>()[row * keys + j] =
+          static_cast<double>(weight);
+    }
+    for (int64_t e = 0; e < value_size; ++e) {
+      const T out = SumOf<T>(keys, order, [&](int64_t j) {
+        const T weight = weights[static_cast<size_t>(j)];
+        return weight == 0 ? 0 : weight * Element<T>(p.v, b, kv, j, e);
+      });
+      result.out.AsMutable<double>()[row * value_size + e] =
+          static_cast<double>(out);
+    }
+  }
+  return result;
+}
+
+template AttentionResult PlainAttention<float>(const AttentionProblem&, Order);
+template AttentionResult PlainAttention<double>(const AttentionProblem&, Order);
+template AttentionResult PlainAttention<long double>(const AttentionProblem&,
+                                                     Order);
+
+}  // namespace regard::inline v0

@@ -1,0 +1,48 @@
+// Every way in which this machine can compute attention.
+#ifndef REGARD_TESTS_SUPPORT_KERNELS_H_
+#define REGARD_TESTS_SUPPORT_KERNELS_H_
+
+#include <string>
+#include <vector>
+
+#include "regard/attention.h"
+
+namespace regard::inline v0 {
+
+struct KernelOnTarget {
+  std::string kernel, instruction_set;
+  std::string Name() const { return kernel + "_" + instruction_set; }
+};
+
+inline AttentionOptions OptionsFor(const KernelOnTarget& one, int threads = 1) {
+  AttentionOptions options;
+  options.kernel = one.kernel;
+  options.instruction_set = one.instruction_set;
+  options.threads = threads;
+  options.lse = options.weights = true;
+  return options;
+}
+
+// The kernels of the list on every instruction set that they serve. The
+// reference has no instruction set of its own: it comes once.
+inline std::vector<KernelOnTarget> AllKernels() {
+  const Tensor one(DType::kF32, {1, 1, 1, 1});
+  AttentionProblem problem;
+  problem.q = problem.k = problem.v = one;
+  std::vector<KernelOnTarget> all;
+  for (const std::string& kernel : KernelNames()) {
+    for (const std::string& isa : UsableInstructionSets()) {
+      try {
+        const AttentionPlan plan(problem, OptionsFor({kernel, isa}));
+        if (plan.instruction_set() == isa) all.push_back({kernel, isa});
+      } catch (const Error&) {
+        continue;  // refused, by name: see plan_test.cc
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_TESTS_SUPPORT_KERNELS_H_
