@@ -63,13 +63,23 @@ struct Layout {
   double bar_height = 0;
 };
 
+// Every label_step-th position is labelled, and the marked one in place of
+// those that it would touch.
+bool IsLabelled(const Layout& layout, int64_t i, std::optional<int64_t> mark) {
+  if (mark && layout.label_step > 1) {
+    if (i == *mark) return true;
+    if (std::abs(i - *mark) < layout.label_step) return false;
+  }
+  return i % layout.label_step == 0;
+}
+
 Labels FitLabels(const std::vector<std::string>& given, int64_t count,
-                 const Layout& layout) {
+                 std::optional<int64_t> mark, const Layout& layout) {
   Labels labels;
   labels.texts = ShownLabels(given, count);
   for (int64_t i = 0; i < count; ++i) {
     std::string& text = labels.texts[static_cast<size_t>(i)];
-    if (i % layout.label_step != 0) {
+    if (!IsLabelled(layout, i, mark)) {
       text.clear();
       continue;
     }
@@ -102,8 +112,10 @@ Layout Measure(const HeatMap& map, const HeatMapStyle& style) {
   layout.cell = CellSize(std::max(layout.cells.rows, layout.cells.columns));
   layout.label_size = std::clamp(0.75 * layout.cell, 7.0, kTextSize);
   layout.label_step = LabelStep(layout.cell);
-  layout.rows = FitLabels(map.row_labels, layout.cells.rows, layout);
-  layout.columns = FitLabels(map.column_labels, layout.cells.columns, layout);
+  layout.rows =
+      FitLabels(map.row_labels, layout.cells.rows, map.marked_row, layout);
+  layout.columns = FitLabels(map.column_labels, layout.cells.columns,
+                             map.marked_column, layout);
   layout.column_angle = ColumnAngle(layout);
   layout.plot_width = layout.cell * static_cast<double>(layout.cells.columns);
   layout.plot_height = layout.cell * static_cast<double>(layout.cells.rows);
@@ -304,9 +316,13 @@ void AddFrameAndMarks(Scene& scene, const Layout& layout) {
   const double x = layout.plot_x, y = layout.plot_y;
   scene.items.push_back(RectItem{x, y, layout.plot_width, layout.plot_height,
                                  std::nullopt, kFrameColor, 0.6});
+  // Around small cells, not on them.
+  const double outset = layout.cell < 6 ? 0.9 : 0;
+  const double stroke = layout.cell < 6 ? 0.9 : 1.5;
   const auto mark = [&](double left, double top, double width, double height) {
-    scene.items.push_back(
-        RectItem{left, top, width, height, std::nullopt, kMarkColor, 1.5});
+    scene.items.push_back(RectItem{left - outset, top - outset,
+                                   width + 2 * outset, height + 2 * outset,
+                                   std::nullopt, kMarkColor, stroke});
   };
   if (layout.map.marked_row) {
     mark(x, y + layout.cell * static_cast<double>(*layout.map.marked_row),

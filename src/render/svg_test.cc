@@ -180,6 +180,18 @@ TEST(SvgTest, LargeMapsLoseHoverThenBecomeImages) {
   EXPECT_EQ(Parse(svg(320)).error, "");
 }
 
+TEST(SvgTest, TheMarkedPositionIsLabelledWhereOthersAreLeftOut) {
+  const Tensor weights = TestWeights(200, 200);
+  const HeatMap map{.values = weights,
+                    .row_labels = std::vector<std::string>(200, "w"),
+                    .marked_row = 101};
+  const auto texts = Parse(HeatMapSvg(map, {})).Texts("text");
+  EXPECT_THAT(texts, Contains("@101 w"));
+  EXPECT_THAT(texts, Contains("@95 w"));
+  EXPECT_THAT(texts, Not(Contains("@100 w")));  // would touch
+  EXPECT_THAT(texts, Not(Contains("@102 w")));
+}
+
 // Which cells of a matrix of `rows` x `columns` the paths of one picture
 // colour, by following the pen.
 std::vector<std::string> Painted(const Parsed& parsed, int rows, int columns) {
