@@ -1,5 +1,6 @@
 // regard attend: the engine on arrays from files.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -27,12 +28,11 @@ struct Options {
 
 // The library's functions name themselves; here it is the command that failed.
 [[noreturn]] void RethrowAsOurs(const Error& error) {
-  const size_t colon = error.subject().find(": ");
-  throw Error(error.kind(),
-              colon == std::string::npos
-                  ? "attend"
-                  : "attend" + error.subject().substr(colon),
-              error.reason(), error.hint());
+  const std::string& subject = error.subject();
+  throw Error(
+      error.kind(),
+      "attend" + subject.substr(std::min(subject.find(':'), subject.size())),
+      error.reason(), error.hint());
 }
 
 std::string ChosenFormat(const Options& options) {
@@ -125,8 +125,12 @@ void Run(const Options& options, Context& context) {
       PrintPlan(plan, context);
       return;
     }
-    RequireSize(options.output, ResultBytes(problem, options),
-                options.weights ? "leave --weights out" : "give fewer queries");
+    // Weights are the one result that outgrows the inputs.
+    if (options.output.path || options.weights) {
+      RequireSize(
+          options.output, ResultBytes(problem, options),
+          options.weights ? "leave --weights out" : "give fewer queries");
+    }
     if (options.output.path) RequireWritable(*options.output.path);
     const AttentionResult result = Compute(plan, problem, options);
     if (format.empty()) {
@@ -136,8 +140,8 @@ void Run(const Options& options, Context& context) {
     Write(attend, result, options, format);
     ReportWritten(context, *options.output.path, format);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kArgument) throw;
-    RethrowAsOurs(error);
+    if (error.subject().starts_with("AttentionPlan")) RethrowAsOurs(error);
+    throw;
   }
 }
 
