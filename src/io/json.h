@@ -33,9 +33,9 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}              // NOLINT
 
   // `name` stands in messages. Error (kFormat), with line and column where they
-  // are known, for anything that is not one valid JSON document: deeper than about
-  // 1,000 levels, invalid UTF-8, a lone surrogate, a number beyond double.
-  // Integers beyond int64 become double.
+  // are known, for anything that is not one valid JSON document: deeper than
+  // about 1,000 levels, invalid UTF-8, a lone surrogate, a number beyond
+  // double. Integers beyond int64 become double.
   static Json Parse(std::string_view text, const std::string& name);
 
   bool IsNull() const { return value_.index() == 0; }
