@@ -3,16 +3,22 @@
 namespace regard::inline v0 {
 
 extern const Command kAttendCommand;
+extern const Command kDemoCommand;
 extern const Command kInfoCommand;
+extern const Command kMapCommand;
 extern const Command kModelsCommand;
+extern const Command kRankCommand;
 extern const Command kTokenizeCommand;
 
 const std::vector<const Command*>& Commands() {
   static const std::vector<const Command*> commands = {
+      &kMapCommand,
+      &kRankCommand,
       &kTokenizeCommand,
       &kAttendCommand,
       &kInfoCommand,
       &kModelsCommand,
+      &kDemoCommand,
   };
   return commands;
 }

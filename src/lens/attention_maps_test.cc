@@ -8,10 +8,11 @@
 namespace regard::inline v0 {
 namespace {
 
-// An attention call over random numbers: Hq = 4, Hkv = 2, Lk = 5, D = 3,
-// Dv = 2, d_model = 6.
+// An attention call over random numbers: Hq = 4, Hkv = 2, D = 3, Dv = 2,
+// d_model = 6.
 struct Call {
-  explicit Call(unsigned seed, int64_t queries = 5, int64_t batch = 1) {
+  explicit Call(unsigned seed, int64_t queries = 5, int64_t batch = 1,
+                int64_t keys = 5) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     const auto fill = [&](const Dims& shape) {
@@ -22,8 +23,8 @@ struct Call {
       return t;
     };
     q = fill({batch, 4, queries, 3});
-    k = fill({batch, 2, 5, 3});
-    v = fill({batch, 2, 5, 2});
+    k = fill({batch, 2, keys, 3});
+    v = fill({batch, 2, keys, 2});
     out_projection = fill({6, 8});
     problem.q = q;
     problem.k = k;
@@ -40,40 +41,44 @@ struct Call {
   AttentionProblem problem;
 };
 
-double SoftmaxWeight(const Call& c, int64_t h, int64_t i, int64_t j,
-                     bool causal) {
-  double total = 0, mine = 0;
-  for (int64_t key = 0; key < 5; ++key) {
-    if (causal && key > i) continue;
-    double s = 0;
-    for (int64_t d = 0; d < 3; ++d) {
-      s += double{c.q.As<float>()[(h * c.q.dim(2) + i) * 3 + d]} *
-           c.k.As<float>()[((h / 2) * 5 + key) * 3 + d];
+// All weights of head h, [queries, keys].
+std::vector<double> Softmax(const Call& c, int64_t h, bool causal) {
+  const int64_t queries = c.q.dim(2), keys = c.k.dim(2);
+  std::vector<double> weights(queries * keys, 0.0);
+  for (int64_t i = 0; i < queries; ++i) {
+    double total = 0;
+    for (int64_t j = 0; j < (causal ? i + 1 : keys); ++j) {
+      double s = 0;
+      for (int64_t d = 0; d < 3; ++d) {
+        s += double{c.q.As<float>()[(h * queries + i) * 3 + d]} *
+             c.k.As<float>()[((h / 2) * keys + j) * 3 + d];
+      }
+      total += weights[i * keys + j] = std::exp(s / std::sqrt(3.0));
     }
-    total += std::exp(s / std::sqrt(3.0));
-    if (key == j) mine = std::exp(s / std::sqrt(3.0));
+    for (int64_t j = 0; j < keys; ++j) weights[i * keys + j] /= total;
   }
-  return mine / total;
+  return weights;
 }
 
+// 150 keys are several tiles of any kernel.
 TEST(AttentionMapsTest, KeepsEveryWeight) {
-  for (const bool causal : {false, true}) {
-    Call call(1);
-    if (causal) call.problem.mask = Mask::Causal();
-    AttentionMaps maps;
-    maps.OnAttention(call.At(0));
-    ASSERT_EQ(maps.layers(), 1);
-    ASSERT_EQ(maps.heads(), 4);
-    for (int h = 0; h < 4; ++h) {
-      const float* map = maps.Map({0, h}).As<float>();
-      for (int64_t i = 0; i < 5; ++i) {
-        for (int64_t j = 0; j < 5; ++j) {
-          EXPECT_NEAR(map[i * 5 + j], SoftmaxWeight(call, h, i, j, causal),
-                      1e-6);
+  for (const int64_t n : {1, 5, 150}) {
+    for (const bool causal : {false, true}) {
+      Call call(1, n, 1, n);
+      if (causal) call.problem.mask = Mask::Causal();
+      AttentionMaps maps;
+      maps.OnAttention(call.At(0));
+      ASSERT_EQ(maps.layers(), 1);
+      ASSERT_EQ(maps.heads(), 4);
+      for (int h = 0; h < 4; ++h) {
+        const float* map = maps.Map({0, h}).As<float>();
+        const std::vector<double> want = Softmax(call, h, causal);
+        for (int64_t c = 0; c < n * n; ++c) {
+          ASSERT_NEAR(map[c], want[c], 1e-6) << n << " " << h << " " << c;
         }
       }
+      EXPECT_FALSE(maps.ValueNorms({0, 0}).given());
     }
-    EXPECT_FALSE(maps.ValueNorms({0, 0}).given());
   }
 }
 
