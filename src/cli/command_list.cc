@@ -12,13 +12,8 @@ extern const Command kTokenizeCommand;
 
 const std::vector<const Command*>& Commands() {
   static const std::vector<const Command*> commands = {
-      &kMapCommand,
-      &kRankCommand,
-      &kTokenizeCommand,
-      &kAttendCommand,
-      &kInfoCommand,
-      &kModelsCommand,
-      &kDemoCommand,
+      &kMapCommand,  &kRankCommand,   &kTokenizeCommand, &kAttendCommand,
+      &kInfoCommand, &kModelsCommand, &kDemoCommand,
   };
   return commands;
 }

@@ -109,7 +109,7 @@ std::string TargetsPart(const Sentence& s, const Console& console) {
     links.push_back(StrongestTarget(s.maps, head, s.Find(kFrom), words));
   }
   return Bold("Where does \"it\" look?", console.color()) +
-         " Strongest word per head, in % (" + NotShown(s) + ")\n" +
+         " Strongest word per head, in %\n(" + NotShown(s) + ")\n" +
          HeadTable(links, s.request.labels, console.width(), console.color());
 }
 
@@ -234,8 +234,8 @@ void Run(const std::optional<std::string>& model, Context& context) {
       TargetsPart(*tired, console) + "\n" + ContrastPart(contrasts, console) +
       Verdict(contrasts) + "\n" + MapPart(drawn, head, console) + "\n" +
       MassPart(*tired, console) +
-      "wrote it.svg it.png     A weight shows where a head looks, not why the "
-      "model decides.\n" +
+      "A weight shows where a head looks, not why the model decides.\n"
+      "wrote it.svg it.png\n\n" +
       TryPart(head);
   const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "io/file.h"
 #include "io/temp_dir.h"
 #include "regard/io.h"
 

@@ -165,20 +165,39 @@ std::string TargetsText(const MapRequest& request,
          "\n";
 }
 
+// The strongest link between two words of each head, the first few of them:
+// heads that look one token back would fill a plain list.
+std::vector<Link> StrongestLinkOfEachHead(const MapRequest& request,
+                                          const AttentionMaps& maps) {
+  const std::vector<bool> words = OrdinaryTokens(request.encoding);
+  std::vector<Link> links;
+  for (const HeadId head : request.chosen) {
+    for (const Link& link : StrongestLinks(maps, {head}, words, 1)) {
+      links.push_back(link);
+    }
+  }
+  std::stable_sort(
+      links.begin(), links.end(),
+      [](const Link& a, const Link& b) { return a.weight > b.weight; });
+  return links;
+}
+
 std::string LinksText(const MapRequest& request, const AttentionMaps& maps) {
-  constexpr int kCount = 5;
-  const std::vector<Link> links = StrongestLinks(
-      maps, request.chosen, OrdinaryTokens(request.encoding), kCount);
+  constexpr size_t kCount = 5;
+  constexpr int kWord = 18;  // columns for a token
+  const std::vector<Link> links = StrongestLinkOfEachHead(request, maps);
   if (links.empty()) return "";
-  std::string out = "\nStrongest links between two words (hundredths)\n";
-  for (const Link& link : links) {
-    constexpr int kWord = 20;
-    const auto label = [&](int64_t token) {
-      return CutToWidth(VisibleText(request.labels[token]), kWord);
-    };
-    out += Hundredths(link.weight, 5) + "  " +
-           PadRight(label(link.query) + " -> " + label(link.key), 2 * kWord) +
-           "  --head " + ToString(link.head) + "\n";
+  const auto label = [&](int64_t token) {
+    return CutToWidth(VisibleText(request.labels[token]), kWord);
+  };
+  std::string out =
+      "\nStrongest links between two words, one per head (hundredths)\n";
+  for (size_t i = 0; i < std::min(kCount, links.size()); ++i) {
+    const Link& link = links[i];
+    out +=
+        Hundredths(link.weight, 5) + "  " +
+        PadRight(label(link.query) + " -> " + label(link.key), 2 * kWord + 4) +
+        "  --head " + ToString(link.head) + "\n";
   }
   return out;
 }
@@ -222,7 +241,8 @@ DrawnMap DrawMap(const MapRequest& request, const std::string& model_name,
   style = StyleOf(*request.options, ColorScale::kLinear);
   style.title = TitleOf(request, model_name, GroupName(shown.group));
   std::vector<std::string> notes;
-  const bool leaves_out = request.is_default && !request.hides();
+  const bool leaves_out =
+      request.is_default && shown.group.head.head < 0 && !request.hides();
   if (leaves_out) {
     map.outside_range = special;
     notes.push_back(PiecesWhere(request,

@@ -19,6 +19,7 @@ constexpr int kWord = 12;  // columns for a token
 std::string Fixed(double value, int digits) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return "inf";
+  if (value >= 1000) return fmt::format("{:.1e}", value);
   return fmt::format("{:.{}f}", value, digits);
 }
 
