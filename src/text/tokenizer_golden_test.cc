@@ -69,7 +69,8 @@ struct BlockRow {
   std::vector<std::string> hashes;
 };
 
-std::vector<BlockRow> ReadBlocks(const std::string& name) {
+std::vector<BlockRow> ReadBlocks(const std::string& name,
+                                 size_t columns = std::size(kConfigurations)) {
   std::vector<BlockRow> rows;
   for (const std::string& line : GoldenLines(name)) {
     std::istringstream stream(line);
@@ -79,7 +80,7 @@ std::vector<BlockRow> ReadBlocks(const std::string& name) {
     EXPECT_EQ(std::sscanf(range.c_str(), "%x-%x", &first, &last), 2) << line;
     std::vector<std::string> hashes;
     for (std::string hash; stream >> hash;) hashes.push_back(hash);
-    EXPECT_EQ(hashes.size(), std::size(kConfigurations)) << line;
+    EXPECT_EQ(hashes.size(), columns) << line;
     for (unsigned block = first; block < last; block += kBlock) {
       rows.push_back({block, hashes});
     }
@@ -138,6 +139,33 @@ TEST(TokenizerGolden, NormalizedCodePoints) {
   }
 }
 
+// The hash of ids and offsets.
+std::string TableDigest(const Encoding& encoding) {
+  std::vector<int32_t> table;
+  for (const Token& token : encoding.tokens) {
+    for (const int64_t value : {token.id, token.begin, token.end}) {
+      table.push_back(static_cast<int32_t>(value));
+    }
+  }
+  return Digest(table.data(), table.size() * sizeof(int32_t));
+}
+
+// Every code point beside added tokens that stand alone or take whitespace.
+TEST(TokenizerGolden, CodePointsBesideAddedTokens) {
+  const Tokenizer tokenizer = Tokenizer::Load(GoldenPath("fixture_added.json"));
+  const std::vector<BlockRow> rows = ReadBlocks("fixture_blocks.txt", 1);
+  ASSERT_EQ(rows.size(), (0x110000 - 0x800) / kBlock);
+  for (const BlockRow& row : rows) {
+    std::u32string text;
+    for (char32_t c = row.first; c < row.first + kBlock; ++c) {
+      text +=
+          c + std::u32string(U"<w> <w>") + c + U' ' + c + U"<lr>" + c + U' ';
+    }
+    EXPECT_EQ(TableDigest(tokenizer.Encode(Encode(text))), row.hashes[0])
+        << BlockName(row.first);
+  }
+}
+
 // Ids and offsets of every code point, between letters and alone.
 TEST(TokenizerGolden, CodePoints) {
   if (!RealTokenizerPath()) GTEST_SKIP() << "./dev model brings the model";
@@ -149,14 +177,7 @@ TEST(TokenizerGolden, CodePoints) {
     const Tokenizer tokenizer = RealTokenizer(configuration);
     for (const BlockRow& row : rows) {
       const Encoding encoding = tokenizer.Encode(Encode(BlockText(row.first)));
-      std::vector<int32_t> table;
-      for (const Token& token : encoding.tokens) {
-        for (const int64_t value : {token.id, token.begin, token.end}) {
-          table.push_back(static_cast<int32_t>(value));
-        }
-      }
-      EXPECT_EQ(Digest(table.data(), table.size() * sizeof(int32_t)),
-                row.hashes[i])
+      EXPECT_EQ(TableDigest(encoding), row.hashes[i])
           << BlockName(row.first) << ", " << Name(configuration);
     }
   }

@@ -14,6 +14,7 @@ default that in the cache folder. Written to tokenizer/ beside this script:
   normalized.txt     the same of the normalized text alone (no vocabulary)
   fixture_*.json     small tokenizers of our own
   fixture_cases.jsonl  what the package makes of texts with them
+  fixture_blocks.txt per 256 code points, one hash: each beside added tokens
 
 A configuration is (lowercase, strip_accents); truncation and padding are off.
 """
@@ -282,6 +283,21 @@ suit ##case suitcase # ##it ##s schon schön Schön e é i ##̇ 東 京 カ ##�
 - : text x ß ss σ οδος""".split()
 
 
+# Marks that are not dropped with the accents, but put in order; notes that
+# decompose into one, and what is dropped between them.
+KEPT_MARKS = ["\u08d5", "\U0001e944", "\u302e", "\u302f", "\U0001d165",
+              "\U0001d16d", "\u1abf", "\u0898", "\u1885", "\U0001e000",
+              "\U0001d157", "\U0001d158", "\U0001d16e"]
+OTHER_MARKS = ["\U0001d15e", "\U0001d15f", "\U0001d160", "\u0301", "\u0323",
+               "\u0334", "\u0344", "\u0345", "b", "\u00e9"]
+
+
+def mark_cases():
+    rng = random.Random(7)
+    return ["".join(rng.choices(KEPT_MARKS + OTHER_MARKS,
+                                k=rng.randrange(1, 8))) for _ in range(150)]
+
+
 def fixtures():
     special = {p: {"id": p, "ids": [PIECES.index(p)], "tokens": [p]}
                for p in ("[CLS]", "[SEP]")}
@@ -339,6 +355,9 @@ def fixtures():
         "pair": [seq("B", 1), token("two", 2), seq("A", 0)],
         "special_tokens": {"two": {"id": "two", "ids": [3, 2],
                                    "tokens": ["[SEP]", "[CLS]"]}}}}
+    yield "marks", {**base, "model": {
+        **base["model"], "vocab": {p: i for i, p in enumerate(
+            PIECES + [h + m for m in KEPT_MARKS for h in ("", "##")])}}}
     yield "short_words", {**base, "model": {
         **base["model"], "max_input_chars_per_word": 7,
         "unk_token": "x", "continuing_subword_prefix": ""}}
@@ -367,12 +386,14 @@ def write_fixtures():
                 json.dump(config, f, ensure_ascii=False, indent=1)
                 f.write("\n")
             tok = load(config)
-            for text in CASES:
+            for text in mark_cases() if name == "marks" else CASES:
                 for special in (True, False)[:1 if isinstance(text, str)
                                              else 2]:
                     args = text if isinstance(text, list) else [text]
                     enc = tok.encode(*args, add_special_tokens=special)
                     write_case(cases, name, text, special, None, enc)
+            if name == "added":
+                write_fixture_blocks(tok)
             if name not in ("bert", "bare", "template"):
                 continue
             for limit in range(3, 12):
@@ -382,6 +403,16 @@ def write_fixtures():
                     enc = tok.encode(*(text if isinstance(text, list)
                                        else [text]))
                     write_case(cases, name, text, True, limit, enc)
+
+
+def write_fixture_blocks(tok):
+    hashes = []
+    for first, points in blocks():
+        enc = tok.encode("".join(
+            f"{c}<w> <w>{c} {c}<lr>{c} " for c in map(chr, points)))
+        table = np.column_stack([enc.ids, enc.offsets]).astype("<i4")
+        hashes.append((first, [digest(table.tobytes())]))
+    write_runs(os.path.join(OUT, "fixture_blocks.txt"), hashes)
 
 
 def write_case(f, name, text, special, limit, enc):
