@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/float_state.h"
 #include "base/parallel_for.h"
 
 namespace regard::inline v0 {
@@ -20,6 +21,7 @@ void AddInPlace(Tensor& target, const TensorView& addend, int threads) {
   const float* const from = addend.As<float>();
   const int64_t count = target.NumElements();
   ParallelFor(CeilDiv(count, kBlock), threads, [&](int64_t block, int) {
+    const ScopedFloatState float_state;
     const int64_t end = std::min(count, (block + 1) * kBlock);
     for (int64_t i = block * kBlock; i < end; ++i) to[i] += from[i];
   });

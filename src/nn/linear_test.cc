@@ -4,11 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <oneapi/dnnl/dnnl.hpp>
 #include <thread>
 #include <vector>
 
 #include "nn/test_support.h"
 #include "regard/nn.h"
+#include "tensor/simd_target.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -166,6 +168,21 @@ TEST(LinearTest, StartsNoOpenMpTeamAndKeepsTheHostsSetting) {
   EXPECT_EQ(ThreadsOfThisProcess(), threads);
   EXPECT_EQ(get(), 3);
   set(before);
+}
+
+// The cap of REGARD_MAX_ISA holds for oneDNN too (this test runs once without
+// and once with it).
+TEST(LinearTest, OneDnnObeysTheInstructionSetCap) {
+  RandomLinear(3, 3, true, 1).Forward(RandomTensor({3, 3}, 2));
+  const std::string widest = SimdTargetName(UsableSimdTargets().front());
+  const auto isa = static_cast<int>(dnnl::get_effective_cpu_isa());
+  const auto has = [&](dnnl::cpu_isa wanted) {
+    return (isa & static_cast<int>(wanted)) == static_cast<int>(wanted);
+  };
+  EXPECT_TRUE(has(dnnl::cpu_isa::sse41));
+  const bool wide = widest.rfind("AVX3", 0) == 0;
+  EXPECT_EQ(has(dnnl::cpu_isa::avx512_core), wide) << widest;
+  EXPECT_EQ(has(dnnl::cpu_isa::avx2), wide || widest == "AVX2") << widest;
 }
 
 TEST(LinearTest, ForkedChildComputesTheSame) {

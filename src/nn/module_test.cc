@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <xmmintrin.h>
 
 #include "nn/test_support.h"
 #include "regard/nn.h"
@@ -94,6 +95,37 @@ TEST(ModuleTest, XavierIsUniformAndTheSameEverywhere) {
   LayerNorm norm(3);
   InitializeXavier(norm, 1);
   EXPECT_EQ(norm.weight.data()[0], 1);
+}
+
+// A host that flushes denormals to zero gets the same bits, on its own thread
+// and on the pool's.
+TEST(ModuleTest, HostFloatStateChangesNothing) {
+  EncoderLayer layer(24, 3, 40, 1e-12);
+  InitializeXavier(layer, 1);
+  Tensor x = RandomTensor({40, 24}, 2);
+  for (int64_t i = 0; i < x.NumElements(); ++i) {
+    x.AsMutable<float>()[i] *= 1e-39f;  // denormal
+  }
+  Tensor activated = x.Clone();
+  Gelu(activated.mutable_view());
+  const Tensor linear = layer.feed_forward.up.Forward(x);
+  const Tensor normal = layer.Forward(x);
+  const unsigned before = _mm_getcsr();
+  for (const int threads : {1, 3}) {
+    Tensor again = x.Clone();
+    _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+    Gelu(again.mutable_view(), threads);
+    const Tensor linear_again = layer.feed_forward.up.Forward(x, threads);
+    AttentionModuleOptions options;
+    options.threads = threads;
+    const Tensor normal_again = layer.Forward(x, options);
+    const unsigned kept = _mm_getcsr() & 0x8040;
+    _mm_setcsr(before);
+    EXPECT_EQ(kept, 0x8040u);
+    EXPECT_TRUE(SameBits(again, activated)) << threads;
+    EXPECT_TRUE(SameBits(linear_again, linear)) << threads;
+    EXPECT_TRUE(SameBits(normal_again, normal)) << threads;
+  }
 }
 
 TEST(EmbeddingTest, RowsOfTheTable) {
