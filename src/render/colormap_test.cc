@@ -45,6 +45,14 @@ TEST(ColormapTest, LuminanceIsMonotone) {
   }
 }
 
+TEST(ColormapTest, LuminanceIsThatOfWcag) {
+  EXPECT_NEAR(Luminance({255, 255, 255}), 1, 1e-12);
+  EXPECT_EQ(Luminance({0, 0, 0}), 0);
+  EXPECT_NEAR(Luminance({0, 255, 0}), 0.7152, 1e-12);
+  EXPECT_NEAR(Luminance({0x77, 0x77, 0x77}), 0.18447, 1e-5);
+  EXPECT_NEAR(Luminance({10, 10, 10}), 10 / 255.0 / 12.92, 1e-12);
+}
+
 TEST(ColormapTest, EndsAndMiddleOfTheTables) {
   EXPECT_EQ(ColorOf(Style(Colormap::kBlues), 0), (Rgb{0xF7, 0xFB, 0xFF}));
   EXPECT_EQ(ColorOf(Style(Colormap::kBlues), 0.5), (Rgb{0x6A, 0xAE, 0xD6}));
@@ -71,6 +79,8 @@ TEST(ColormapTest, PositionsFollowTheScale) {
   const ColorRange log(Style(Colormap::kBlues, ColorScale::kLog, 0.01, 1));
   EXPECT_DOUBLE_EQ(log.Position(0.1), 0.5);
   EXPECT_EQ(log.Position(0), 0);
+  EXPECT_EQ(root.Position(7), 1);
+  EXPECT_EQ(root.Position(-7), 0);
   // Without a lower end above zero: three decades, and they are stated.
   const ColorRange open(Style(Colormap::kBlues, ColorScale::kLog, 0, 1));
   EXPECT_EQ(open.Describe(), "logarithmic scale, 0.001 to 1");

@@ -1,0 +1,176 @@
+#include "render/scene.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "render/colormap.h"
+#include "render/test_maps.h"
+#include "render/text_metrics.h"
+
+namespace regard::inline v0 {
+namespace {
+
+struct Box {
+  double left, top, right, bottom;
+};
+
+Box Bounds(const TextItem& text) {
+  const double width = EstimatedWidth(text.text, text.size);
+  const double share = text.anchor == TextItem::Anchor::kStart    ? 0
+                       : text.anchor == TextItem::Anchor::kMiddle ? 0.5
+                                                                  : 1;
+  const double turn = text.angle * std::numbers::pi / 180;
+  Box box = {text.x, text.y, text.x, text.y};
+  for (const double along : {-share * width, (1 - share) * width}) {
+    for (const double up : {0.0, 0.75 * text.size}) {
+      const double x = text.x + along * std::cos(turn) + up * std::sin(turn);
+      const double y = text.y + along * std::sin(turn) - up * std::cos(turn);
+      box = {std::min(box.left, x), std::min(box.top, y),
+             std::max(box.right, x), std::max(box.bottom, y)};
+    }
+  }
+  return box;
+}
+
+Box Bounds(const RectItem& rect) {
+  return {rect.x, rect.y, rect.x + rect.width, rect.y + rect.height};
+}
+
+Box Bounds(const LineItem& line) {
+  return {std::min(line.x1, line.x2), std::min(line.y1, line.y2),
+          std::max(line.x1, line.x2), std::max(line.y1, line.y2)};
+}
+
+Box Bounds(const CellsItem& cells) {
+  return {cells.x, cells.y,
+          cells.x + cells.cell_width * static_cast<double>(cells.columns),
+          cells.y + cells.cell_height * static_cast<double>(cells.rows)};
+}
+
+void ExpectAllInside(const Scene& scene) {
+  for (const SceneItem& item : scene.items) {
+    const Box box =
+        std::visit([](const auto& shape) { return Bounds(shape); }, item);
+    const auto* text = std::get_if<TextItem>(&item);
+    const std::string what = text ? text->text : "a shape";
+    EXPECT_GE(box.left, 0) << what;
+    EXPECT_GE(box.top, 0) << what;
+    EXPECT_LE(box.right, scene.width) << what;
+    EXPECT_LE(box.bottom, scene.height) << what;
+  }
+}
+
+HeatMapStyle FullStyle() {
+  HeatMapStyle style;
+  style.title = "A title of a picture that is so long that it needs two lines";
+  style.note = std::string(300, 'n') + " and more words after the long one";
+  style.numbers = true;
+  return style;
+}
+
+TEST(SceneTest, EverythingLiesInsideThePicture) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
+                                      {1, 16},
+                                      {16, 1},
+                                      {3, 3},
+                                      {16, 16},
+                                      {60, 60},
+                                      {76, 76},
+                                      {300, 20}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    const Tensor weights = TestWeights(rows, columns);
+    HeatMap map{.values = weights,
+                .marked_row = rows - 1,
+                .marked_column = columns - 1};
+    ExpectAllInside(HeatMapScene(map, FullStyle()));
+    for (int64_t i = 0; i < rows; ++i) {
+      map.row_labels.push_back(HostileLabels()[static_cast<size_t>(i) % 16]);
+    }
+    map.column_labels.assign(static_cast<size_t>(columns),
+                             "Donaudampfschifffahrtsgesellschaft");
+    ExpectAllInside(HeatMapScene(map, FullStyle()));
+  }
+}
+
+TEST(SceneTest, CellsAreSquareAndOnWholePixels) {
+  for (const int64_t size : {1, 3, 16, 60, 70, 512, 4096}) {
+    const Tensor weights(DType::kF32, {1, size});
+    const Scene scene = HeatMapScene({.values = weights}, {});
+    for (const SceneItem& item : scene.items) {
+      const auto* cells = std::get_if<CellsItem>(&item);
+      if (cells == nullptr || cells->columns != size || size == 1) continue;
+      EXPECT_EQ(cells->cell_width, cells->cell_height);
+      for (const double length : {cells->cell_width, cells->x, cells->y}) {
+        const double pixels = length * 300 / 72;
+        EXPECT_NEAR(pixels, std::round(pixels), 1e-6) << size;
+      }
+      EXPECT_GE(cells->cell_width, 0.24 - 1e-9);
+    }
+  }
+}
+
+TEST(SceneTest, LabelsOfNeighboursDoNotTouch) {
+  for (const int64_t size : {6, 16, 40, 60, 75, 76, 200, 512}) {
+    const Tensor weights = TestWeights(size, size);
+    const HeatMap map{
+        .values = weights,
+        .row_labels = std::vector<std::string>(static_cast<size_t>(size), "w")};
+    const Scene scene = HeatMapScene(map, {});
+    const TextItem* previous = nullptr;
+    int labels = 0;
+    for (const SceneItem& item : scene.items) {
+      const auto* text = std::get_if<TextItem>(&item);
+      if (text == nullptr || !text->text.ends_with("w")) continue;
+      if (previous != nullptr) {
+        EXPECT_GE(text->y - previous->y, 1.1 * text->size) << size;
+      }
+      previous = text;
+      ++labels;
+    }
+    EXPECT_GE(labels, 6) << size;
+  }
+}
+
+TEST(SceneTest, GridMapsStandInTheirPlacesWithTheirColours) {
+  // Map m holds only the value m / 10.
+  std::vector<Tensor> tensors;
+  MapGrid grid{.columns = 2};
+  for (int m = 0; m < 5; ++m) {
+    tensors.push_back(Tensor::FromVector(
+        std::vector<float>(6, static_cast<float>(m) / 10), {2, 3}));
+    grid.titles.push_back(std::to_string(m));
+  }
+  for (const Tensor& tensor : tensors) grid.maps.push_back(tensor);
+  const Scene scene = GridScene(grid, {});
+  ExpectAllInside(scene);
+  const CellsItem* all = nullptr;
+  int frames = 0;
+  for (const SceneItem& item : scene.items) {
+    if (all == nullptr) all = std::get_if<CellsItem>(&item);
+    const auto* frame = std::get_if<RectItem>(&item);
+    if (frame == nullptr || frame->hover.empty()) continue;
+    const int m = std::stoi(frame->hover);
+    EXPECT_EQ(m, frames++);
+    const auto cell = [](double points, double size) {
+      return std::lround(points / size);
+    };
+    const int64_t row = cell(frame->y - all->y, all->cell_height);
+    const int64_t column = cell(frame->x - all->x, all->cell_width);
+    EXPECT_EQ(row > 0, m >= 2);
+    EXPECT_EQ(column > 0, m % 2 == 1);
+    EXPECT_EQ(cell(frame->width, all->cell_width), 3);
+    EXPECT_EQ(cell(frame->height, all->cell_height), 2);
+    for (int64_t i = 0; i < 2; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        EXPECT_EQ(all->colors[all->Index(row + i, column + j)],
+                  ColorOf({}, static_cast<double>(static_cast<float>(m) / 10)));
+      }
+    }
+  }
+  EXPECT_EQ(frames, 5);
+}
+
+}  // namespace
+}  // namespace regard::inline v0
