@@ -57,9 +57,10 @@ struct AttentionOptions {
   bool lse = false;      // return log-sum-exp too
   bool weights = false;  // return the n x n weights too; never changes `out`
   int threads = 0;       // 0: all cores
-  std::string kernel;    // "": the plan chooses; else a name from KernelNames()
+  std::string kernel =
+      "";  // "": the plan chooses; else a name from KernelNames()
   // "": the widest of UsableInstructionSets(); else one of them.
-  std::string instruction_set;
+  std::string instruction_set = "";
 };
 
 struct AttentionResult {

@@ -4,12 +4,14 @@
 
 #include "attention/check.h"
 #include "attention/plan.h"
+#include "base/float_state.h"
 #include "tensor/simd_target.h"
 
 namespace regard::inline v0 {
 
 AttentionResult Attend(const AttentionProblem& problem,
                        const AttentionOptions& options) {
+  const ScopedFloatState float_state;
   const Problem p = Check(problem, "Attend");
   const Plan plan = MakePlan(p, options, "Attend");
   const Dims rows = {p.batch, p.query_heads, p.query_length};
@@ -35,6 +37,7 @@ AttentionResult Attend(const AttentionProblem& problem,
 void ForEachWeightTile(const AttentionProblem& problem,
                        const AttentionOptions& options,
                        const std::function<void(const WeightTile&)>& sink) {
+  const ScopedFloatState float_state;
   const Problem p = Check(problem, "ForEachWeightTile");
   if (p.dtype != DType::kF32) {
     throw Error(ErrorKind::kUnsupported, "ForEachWeightTile: q",
@@ -60,6 +63,7 @@ struct AttentionPlan::State {
 
 AttentionPlan::AttentionPlan(const AttentionProblem& problem,
                              const AttentionOptions& options) {
+  const ScopedFloatState float_state;
   const Problem p = Check(problem, "AttentionPlan");
   state_ =
       std::make_unique<State>(State{MakePlan(p, options, "AttentionPlan"),
@@ -73,6 +77,7 @@ AttentionPlan& AttentionPlan::operator=(AttentionPlan&&) noexcept = default;
 void AttentionPlan::Run(const AttentionProblem& problem,
                         const AttentionOutputs& outputs) {
   static const std::string kFunction = "AttentionPlan::Run";
+  const ScopedFloatState float_state;
   const Problem p = Check(problem, kFunction);
   const auto require_planned = [](const char* name, const TensorView& view,
                                   const Dims& planned) {

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 
 #include "attention/overlap.h"
-#include "base/checked.h"
 
 namespace regard::inline v0 {
 
 namespace {
+
+// No array is larger; an address plus this many bytes still fits 64 bits.
+constexpr int64_t kMaxBytes = int64_t{1} << 62;
 
 // Collects the parts of the messages, so that each rule is one line below.
 class Checker {
@@ -48,20 +52,24 @@ void Checker::Memory(const TensorView& view, const char* name) const {
   if (view.data == nullptr) {
     Fail(name, "no memory for shape " + ToString(view.shape));
   }
-  const std::string subject = function_ + ": " + name;
-  int64_t reach = static_cast<int64_t>(ItemSize(view.dtype));
+  // Bytes between the first and the last element. No message is made before
+  // there is an error: a plan's Run allocates nothing.
+  int64_t reach = 0;
+  bool overflow = false;
   for (int i = 0; i < view.rank(); ++i) {
-    if (view.strides[i] == std::numeric_limits<int64_t>::min()) {
-      Fail(name, "strides " + ToString(view.strides) + " are out of range", "",
-           ErrorKind::kSize);
-    }
-    const int64_t step = CheckedMul(std::abs(view.strides[i]),
-                                    view.shape[i] - 1, subject.c_str());
-    reach =
-        CheckedAdd(reach,
-                   CheckedMul(step, static_cast<int64_t>(ItemSize(view.dtype)),
-                              subject.c_str()),
-                   subject.c_str());
+    int64_t step;
+    overflow |=
+        __builtin_mul_overflow(view.shape[i] - 1, view.strides[i], &step) ||
+        __builtin_mul_overflow(step, ItemSize(view.dtype), &step) ||
+        step == std::numeric_limits<int64_t>::min() ||
+        __builtin_add_overflow(reach, std::abs(step), &reach) ||
+        reach > kMaxBytes;
+  }
+  if (overflow) {
+    Fail(name,
+         "shape " + ToString(view.shape) + " with strides " +
+             ToString(view.strides) + " does not fit 64-bit addresses",
+         "", ErrorKind::kSize);
   }
 }
 
@@ -198,13 +206,18 @@ void CheckShapes(const Checker& check, Problem& p) {
   }
 }
 
-// What the result and every per-row figure need must be countable too.
-void CheckResultSizes(const Problem& p, const std::string& function) {
-  const std::string subject = function + ": size";
-  const char* name = subject.c_str();
-  const int64_t rows = CheckedMul(CheckedMul(p.batch, p.query_heads, name),
-                                  p.query_length, name);
-  CheckedMul(CheckedMul(rows, p.value_size, name), 8, name);
+// What there is one of for each row, head or element must be countable too. An
+// empty product stays empty, however large its other sizes.
+void CheckCountable(const Checker& check, std::initializer_list<int64_t> sizes,
+                    const char* letters) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
+  int64_t bytes = sizeof(double);
+  for (const int64_t size : sizes) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) {
+      check.Fail("out", std::string(letters) + " does not fit a 64-bit size",
+                 "", ErrorKind::kSize);
+    }
+  }
 }
 
 }  // namespace
@@ -238,7 +251,11 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   p.bias = problem.bias;
   p.mask = &problem.mask;
   CheckShapes(check, p);
-  CheckResultSizes(p, function);
+  CheckCountable(check, {p.batch, p.kv_heads}, "[B, Hkv]");
+  CheckCountable(check, {p.batch, p.query_heads, p.query_length},
+                 "[B, Hq, Lq]");
+  CheckCountable(check, {p.batch, p.query_heads, p.query_length, p.value_size},
+                 "[B, Hq, Lq, Dv]");
   if (problem.scale && !std::isfinite(*problem.scale)) {
     check.Fail("scale", std::to_string(*problem.scale) + " is not finite");
   }
@@ -254,6 +271,12 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
     p.softcap = *problem.softcap;
   }
   p.offset = problem.query_offset.value_or(QueryOffset::TopLeft());
+  if (p.offset.kind == QueryOffset::Kind::kExplicit &&
+      (p.offset.value > kMaxOffset || p.offset.value < -kMaxOffset)) {
+    check.Fail("query_offset",
+               std::to_string(p.offset.value) + " is out of range", "",
+               ErrorKind::kSize);
+  }
   check.Masks(p, problem.query_offset.has_value());
   if (p.bias.given()) {
     switch (p.bias.dtype) {

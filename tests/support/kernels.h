@@ -2,6 +2,7 @@
 #ifndef REGARD_TESTS_SUPPORT_KERNELS_H_
 #define REGARD_TESTS_SUPPORT_KERNELS_H_
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ struct KernelOnTarget {
   std::string kernel, instruction_set;
   std::string Name() const { return kernel + "_" + instruction_set; }
 };
+
+inline void PrintTo(const KernelOnTarget& one, std::ostream* stream) {
+  *stream << one.Name();
+}
 
 inline AttentionOptions OptionsFor(const KernelOnTarget& one, int threads = 1) {
   AttentionOptions options;

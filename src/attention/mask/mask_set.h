@@ -46,7 +46,11 @@ struct MaskFrame {
   int64_t offset = 0;  // position of query 0
 };
 
-// a + b, held at the ends of 64 bits: an offset or a window may be any number.
+// The largest position that a query may be put at: positions then never leave
+// 64 bits, and a window that does means "no limit".
+inline constexpr int64_t kMaxOffset = int64_t{1} << 62;
+
+// a + b, held at the ends of 64 bits.
 int64_t SaturatingAdd(int64_t a, int64_t b);
 
 IndexRange Range(const CausalMask& mask, const MaskFrame& frame,

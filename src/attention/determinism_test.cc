@@ -1,0 +1,279 @@
+// The same bits from every kernel on every instruction set, whatever surrounds
+// the problem: threads, neighbours in the batch, other heads, strides, the form
+// of the mask, requests for weights, the host's floating-point state, a fork.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include <cmath>
+
+#include "tests/support/attention_case.h"
+#include "tests/support/compare.h"
+#include "tests/support/kernels.h"
+
+namespace regard::inline v0 {
+namespace {
+
+class DeterminismTest : public testing::TestWithParam<KernelOnTarget> {
+ protected:
+  AttentionResult Run(const AttentionProblem& problem, int threads = 1) {
+    return Attend(problem, OptionsFor(GetParam(), threads));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, DeterminismTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+void ExpectSame(const AttentionResult& a, const AttentionResult& b) {
+  EXPECT_TRUE(SameBits(a.out, b.out));
+  EXPECT_TRUE(SameBits(a.lse, b.lse));
+  EXPECT_TRUE(SameBits(a.weights, b.weights));
+}
+
+Tensor Random(const Dims& shape, uint32_t seed) {
+  Tensor tensor(DType::kF32, shape);
+  uint32_t state = seed;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    state = state * 1664525 + 1013904223;
+    tensor.AsMutable<float>()[i] =
+        static_cast<float>(state >> 8) / (1 << 22) - 2;
+  }
+  return tensor;
+}
+
+// Several query blocks and key blocks; 2 batch entries, 4 heads on 2.
+struct Problem {
+  Tensor q = Random({2, 4, 131, 24}, 1);
+  Tensor k = Random({2, 2, 530, 24}, 2);
+  Tensor v = Random({2, 2, 530, 20}, 3);
+  AttentionProblem View(const Mask& mask = {}) const {
+    AttentionProblem p;
+    p.q = q;
+    p.k = k;
+    p.v = v;
+    p.mask = mask;
+    p.query_offset = QueryOffset::BottomRight();
+    return p;
+  }
+};
+
+// pytorch#93542: results that depend on the number of threads.
+TEST_P(DeterminismTest, Threads) {
+  const Problem problem;
+  const AttentionProblem p = problem.View(Mask::Causal());
+  const AttentionResult one = Run(p, 1);
+  for (const int threads : {2, 5}) {
+    for (int round = 0; round < 3; ++round) ExpectSame(Run(p, threads), one);
+  }
+}
+
+TEST_P(DeterminismTest, BatchAndHeads) {
+  const Problem problem;
+  const AttentionResult all = Run(problem.View());
+  for (const int64_t b : {0, 1}) {
+    for (const int64_t h : {0, 3}) {
+      AttentionProblem alone;
+      alone.q = problem.q.view().Slice(0, b, b + 1).Slice(1, h, h + 1);
+      alone.k = problem.k.view().Slice(0, b, b + 1).Slice(1, h / 2, h / 2 + 1);
+      alone.v = problem.v.view().Slice(0, b, b + 1).Slice(1, h / 2, h / 2 + 1);
+      const AttentionResult one = Run(alone);
+      const auto part = [&](const Tensor& t) {
+        return t.view().Slice(0, b, b + 1).Slice(1, h, h + 1);
+      };
+      EXPECT_TRUE(SameBits(one.out, part(all.out)));
+      EXPECT_TRUE(SameBits(one.lse, part(all.lse)));
+      EXPECT_TRUE(SameBits(one.weights, part(all.weights)));
+    }
+  }
+}
+
+// A query's result does not depend on which other queries are asked.
+TEST_P(DeterminismTest, Queries) {
+  const Problem problem;
+  const AttentionResult all = Run(problem.View());
+  for (const int64_t begin : {0, 5, 130}) {
+    AttentionProblem some = problem.View();
+    some.q = problem.q.view().Slice(2, begin, 131);
+    EXPECT_TRUE(SameBits(Run(some).out, all.out.view().Slice(2, begin, 131)));
+  }
+}
+
+// pytorch#187506, FlagGems#5896: strides, transposed views, bit for bit.
+TEST_P(DeterminismTest, Strides) {
+  for (uint64_t seed = 500; seed < 530; ++seed) {
+    const AttentionCase plain({.seed = seed, .odd_layouts = false});
+    const AttentionCase odd({.seed = seed, .odd_layouts = true});
+    SCOPED_TRACE(odd.description());
+    ExpectSame(Run(odd.problem()), Run(plain.problem()));
+  }
+}
+
+TEST_P(DeterminismTest, StrideZero) {
+  const Problem problem;
+  AttentionProblem p = problem.View();
+  p.k = problem.k.view().Slice(1, 0, 1);
+  p.k.shape[1] = 2;
+  p.k.strides[1] = 0;
+  const Tensor copy = Tensor::CopyOf(p.k);
+  const AttentionResult result = Run(p);
+  p.k = copy;
+  ExpectSame(result, Run(p));
+}
+
+// Several ways to say the same thing.
+TEST_P(DeterminismTest, FormOfTheMask) {
+  const Problem problem;
+  const int64_t queries = 131, keys = 530, offset = keys - queries;
+  std::vector<uint8_t> bytes(static_cast<size_t>(queries * keys));
+  const auto fill = [&](const auto& visible) {
+    for (int64_t i = 0; i < queries; ++i) {
+      for (int64_t j = 0; j < keys; ++j) {
+        bytes[static_cast<size_t>(i * keys + j)] = visible(i + offset, j);
+      }
+    }
+    return Mask::Boolean(TensorView(bytes.data(), DType::kU8, {queries, keys}));
+  };
+  const AttentionResult full = Run(problem.View());
+  ExpectSame(Run(problem.View(fill([](int64_t, int64_t) { return true; }))),
+             full);
+  ExpectSame(Run(problem.View(Mask::Window(keys, keys))), full);
+
+  const AttentionResult causal = Run(problem.View(Mask::Causal()));
+  ExpectSame(
+      Run(problem.View(fill([](int64_t p, int64_t j) { return j <= p; }))),
+      causal);
+  ExpectSame(Run(problem.View(Mask::Window(std::nullopt, 0))), causal);
+
+  const AttentionResult window = Run(problem.View(Mask::Window(40, 3)));
+  ExpectSame(Run(problem.View(fill([](int64_t p, int64_t j) {
+               return p - j < 40 && j - p <= 3;
+             }))),
+             window);
+
+  // Fewer keys: by lengths, by a pattern, and by shorter arrays.
+  AttentionProblem shorter = problem.View();
+  shorter.query_offset = QueryOffset::TopLeft();
+  shorter.k = problem.k.view().Slice(2, 0, 517);
+  shorter.v = problem.v.view().Slice(2, 0, 517);
+  const AttentionResult few = Run(shorter);
+  const AttentionResult lengths =
+      Run(problem.View(Mask::Lengths({}, {517, 517})));
+  EXPECT_TRUE(SameBits(lengths.out, few.out));
+  EXPECT_TRUE(SameBits(lengths.lse, few.lse));
+  const AttentionResult pattern =
+      Run(problem.View(fill([](int64_t, int64_t j) { return j < 517; })));
+  ExpectSame(pattern, lengths);
+}
+
+// pytorch#108503: sequences of a padded batch equal the sequences alone.
+TEST_P(DeterminismTest, LengthsEqualSeparateCalls) {
+  const Tensor q = Random({2, 2, 40, 16}, 4), k = Random({2, 2, 40, 16}, 5);
+  const Tensor v = Random({2, 2, 40, 16}, 6);
+  AttentionProblem padded;
+  padded.q = q;
+  padded.k = k;
+  padded.v = v;
+  padded.query_offset = QueryOffset::BottomRight();
+  padded.mask = Mask::Causal() & Mask::Lengths({3, 17}, {33, 40});
+  const AttentionResult both = Run(padded);
+  const int64_t lengths[2][2] = {{3, 33}, {17, 40}};
+  for (const int64_t b : {0, 1}) {
+    AttentionProblem alone;
+    alone.q = q.view().Slice(0, b, b + 1).Slice(2, 0, lengths[b][0]);
+    alone.k = k.view().Slice(0, b, b + 1).Slice(2, 0, lengths[b][1]);
+    alone.v = v.view().Slice(0, b, b + 1).Slice(2, 0, lengths[b][1]);
+    alone.mask = Mask::Causal();
+    alone.query_offset = QueryOffset::BottomRight();
+    const TensorView part = both.out.view().Slice(0, b, b + 1);
+    EXPECT_TRUE(SameBits(Run(alone).out, part.Slice(2, 0, lengths[b][0])));
+    const Tensor padding = Tensor::CopyOf(part.Slice(2, lengths[b][0], 40));
+    EXPECT_TRUE(SameBits(padding, Tensor(DType::kF32, padding.shape())));
+  }
+}
+
+TEST_P(DeterminismTest, AskingForMoreChangesNothing) {
+  const Problem problem;
+  const AttentionProblem p = problem.View(Mask::Causal());
+  AttentionOptions options = OptionsFor(GetParam());
+  const AttentionResult all = Attend(p, options);
+  options.lse = options.weights = false;
+  const AttentionResult out = Attend(p, options);
+  EXPECT_FALSE(out.lse.given());
+  EXPECT_TRUE(SameBits(out.out, all.out));
+}
+
+// The tiles of ForEachWeightTile are the weights, and leave out only zeros.
+TEST_P(DeterminismTest, WeightTilesAreTheWeights) {
+  const Problem problem;
+  const AttentionProblem p =
+      problem.View(Mask::Causal() & Mask::Window(100, 0));
+  const AttentionResult all = Run(p);
+  Tensor gathered(DType::kF32, all.weights.shape());
+  std::vector<int64_t> last_key(2 * 4 * 131, -1);
+  ForEachWeightTile(p, OptionsFor(GetParam(), 2), [&](const WeightTile& tile) {
+    for (int64_t q = tile.query_begin; q < tile.query_end; ++q) {
+      const int64_t row = (tile.batch * 4 + tile.head) * 131 + q;
+      // In order of keys, each once.
+      int64_t& last = last_key[static_cast<size_t>(row)];
+      EXPECT_GT(tile.key_begin, last);
+      last = tile.key_end - 1;
+      for (int64_t j = tile.key_begin; j < tile.key_end; ++j) {
+        gathered.AsMutable<float>()[row * 530 + j] =
+            tile.weights[(q - tile.query_begin) * tile.stride + j -
+                         tile.key_begin];
+      }
+    }
+  });
+  EXPECT_TRUE(SameBits(gathered, all.weights));
+}
+
+#if defined(__SSE2__)
+// A host that flushes denormals to zero, rounds otherwise, or traps.
+TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
+  Tensor q = Random({1, 2, 20, 8}, 7), k = Random({1, 2, 30, 8}, 8);
+  Tensor v = Random({1, 2, 30, 8}, 9);
+  for (int64_t i = 0; i < v.NumElements(); ++i) {
+    v.AsMutable<float>()[i] *= 1e-38f;  // results are denormal
+  }
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  const AttentionResult usual = Run(p);
+  const unsigned before = _mm_getcsr();
+  for (const unsigned state : {0x8040u, 0x6000u, 0x2000u}) {
+    const unsigned hostile = before | state;
+    _mm_setcsr(hostile);
+    const AttentionResult result = Run(p, 2);
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    EXPECT_EQ(after & ~0x3Fu, hostile & ~0x3Fu);
+    ExpectSame(result, usual);
+  }
+}
+#endif
+
+// OpenBLAS#294, pytorch#58962: a child forked after use finishes, with equal
+// numbers.
+TEST_P(DeterminismTest, Fork) {
+  const Problem problem;
+  const AttentionProblem p = problem.View(Mask::Causal());
+  const AttentionResult parent = Run(p, 3);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(10);
+    _exit(SameBits(Run(p, 3).out, parent.out) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace regard::inline v0

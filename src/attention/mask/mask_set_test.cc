@@ -1,0 +1,171 @@
+#include "attention/mask/mask_set.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <limits>
+#include <random>
+
+namespace regard::inline v0 {
+namespace {
+
+__extension__ using Wide = __int128;
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  int64_t Below(int64_t n) {
+    return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct RandomMask {
+  Mask mask;
+  MaskFrame frame;
+  std::vector<uint8_t> pattern;
+};
+
+// An intersection of up to four terms, over up to 9 x 11 scores.
+RandomMask MakeMask(Random& random) {
+  RandomMask r;
+  r.frame.query_length = 1 + random.Below(9);
+  r.frame.key_length = 1 + random.Below(11);
+  r.frame.batch = random.Below(2);
+  r.frame.head = random.Below(3);
+  r.frame.offset = random.Below(25) - 12;
+  if (random.Below(2) == 0) r.mask = r.mask & Mask::Causal();
+  if (random.Below(2) == 0) {
+    std::optional<int64_t> left, right;
+    if (random.Below(3) != 0) left = 1 + random.Below(8);
+    if (random.Below(3) != 0) right = random.Below(8);
+    r.mask = r.mask & Mask::Window(left, right);
+  }
+  if (random.Below(2) == 0) {
+    const auto lengths = [&](int64_t limit) {
+      std::vector<int64_t> list;
+      if (random.Below(3) == 0) return list;
+      for (int b = 0; b < 2; ++b) list.push_back(random.Below(limit + 1));
+      return list;
+    };
+    r.mask = r.mask & Mask::Lengths(lengths(r.frame.query_length),
+                                    lengths(r.frame.key_length));
+  }
+  if (random.Below(2) == 0) {
+    Dims shape = {2, 3, r.frame.query_length, r.frame.key_length};
+    for (int axis = 0; axis < 4; ++axis) {
+      if (random.Below(3) == 0) shape[axis] = 1;
+    }
+    const int64_t mostly = random.Below(3);
+    for (int64_t i = 0; i < NumElements(shape); ++i) {
+      const int64_t value = random.Below(12);
+      r.pattern.push_back(mostly == 0   ? value == 0
+                          : mostly == 1 ? value != 0
+                                        : value % 2);
+    }
+    r.mask =
+        r.mask & Mask::Boolean(TensorView(r.pattern.data(), DType::kU8, shape));
+  }
+  return r;
+}
+
+// The brute-force answer to Classify.
+TileClass ClassOf(const MaskSet& set, const ScoreTile& tile) {
+  bool some = false, all = true;
+  for (int64_t q = tile.queries.begin; q < tile.queries.end; ++q) {
+    for (int64_t k = tile.keys.begin; k < tile.keys.end; ++k) {
+      (set.Allows(q, k) ? some : all) = set.Allows(q, k);
+    }
+  }
+  return !some ? TileClass::kEmpty : all ? TileClass::kFull : TileClass::kMixed;
+}
+
+TEST(MaskSetTest, RangeClassifyAndRowAgreeWithAllows) {
+  Random random(7);
+  int seen[3] = {};
+  for (int round = 0; round < 3000; ++round) {
+    const RandomMask r = MakeMask(random);
+    const MaskSet set(r.mask, r.frame);
+    const int64_t q0 = random.Below(r.frame.query_length);
+    const int64_t q1 = q0 + 1 + random.Below(r.frame.query_length - q0);
+    const int64_t k0 = random.Below(r.frame.key_length);
+    const int64_t k1 = k0 + 1 + random.Below(r.frame.key_length - k0);
+    const IndexRange range = set.Range({q0, q1});
+    const ScoreTile tile = {{q0, q1}, {k0, k1}};
+
+    for (int64_t q = q0; q < q1; ++q) {
+      for (int64_t k = 0; k < r.frame.key_length; ++k) {
+        if (k < range.begin || k >= range.end) {
+          ASSERT_FALSE(set.Allows(q, k)) << "Range hides a visible key";
+        }
+      }
+      // What the range of one row and AndRow leave is what is allowed.
+      const IndexRange row = set.Range({q, q + 1});
+      std::vector<uint8_t> visible(static_cast<size_t>(k1 - k0), 1);
+      set.AndRow(q, {k0, k1}, visible.data());
+      for (int64_t k = k0; k < k1; ++k) {
+        ASSERT_EQ(set.Allows(q, k), visible[static_cast<size_t>(k - k0)] != 0 &&
+                                        k >= row.begin && k < row.end);
+      }
+    }
+    // kMixed is always safe; the other two are promises. Two mixed terms may
+    // leave nothing between them, and say kMixed.
+    const TileClass answer = set.Classify(tile);
+    const TileClass truth = ClassOf(set, tile);
+    if (answer != TileClass::kMixed || r.mask.terms().size() == 1) {
+      ASSERT_EQ(answer, truth);
+    }
+    ++seen[static_cast<int>(answer)];
+  }
+  for (const int count : seen) EXPECT_GT(count, 100);
+}
+
+TEST(MaskSetTest, ExtremeOffsetsAndWindowsDoNotWrap) {
+  for (const int64_t offset : {-kMaxOffset, int64_t{0}, kMaxOffset}) {
+    for (const int64_t width : {int64_t{1}, kMax - 1, kMax}) {
+      const Mask mask = Mask::Causal() & Mask::Window(width, width);
+      const MaskSet set(mask, {0, 0, 4, 5, offset});
+      for (int64_t q = 0; q < 4; ++q) {
+        const IndexRange range = set.Range({q, q + 1});
+        for (int64_t k = 0; k < 5; ++k) {
+          const Wide position = static_cast<Wide>(q) + offset;
+          const bool visible = k <= position && position - k < width;
+          EXPECT_EQ(set.Allows(q, k), visible) << offset << " " << width;
+          EXPECT_EQ(k >= range.begin && k < range.end, visible);
+        }
+      }
+    }
+  }
+}
+
+// mlx#2894, pytorch#187227: a mask of more than 2^31 and 2^32 elements. Only
+// the last rows are touched, so that the memory behind it is a few pages.
+TEST(MaskSetTest, OffsetsPastTwoToThe32) {
+  constexpr int64_t kLength = 65537;
+  constexpr size_t kBytes = static_cast<size_t>(kLength * kLength);
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  uint8_t* bytes = static_cast<uint8_t*>(memory);
+  bytes[kBytes - 1] = 1;
+  bytes[kBytes - 1 - kLength] = 1;
+  const Mask mask =
+      Mask::Boolean(TensorView(bytes, DType::kU8, {kLength, kLength}));
+  const MaskSet set(mask, {0, 0, kLength, kLength, 0});
+  EXPECT_TRUE(set.Allows(kLength - 1, kLength - 1));
+  EXPECT_TRUE(set.Allows(kLength - 2, kLength - 1));
+  EXPECT_FALSE(set.Allows(kLength - 1, kLength - 2));
+  const ScoreTile last = {{kLength - 2, kLength}, {kLength - 1, kLength}};
+  EXPECT_EQ(set.Classify(last), TileClass::kFull);
+  uint8_t visible[2] = {1, 1};
+  set.AndRow(kLength - 1, {kLength - 2, kLength}, visible);
+  EXPECT_EQ(visible[0], 0);
+  EXPECT_EQ(visible[1], 1);
+  munmap(memory, kBytes);
+}
+
+}  // namespace
+}  // namespace regard::inline v0

@@ -1,0 +1,202 @@
+// Plans: what is chosen and why, memory, and a Run that allocates nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "regard/attention.h"
+#include "tests/support/compare.h"
+#include "tests/support/kernels.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+
+void* Counted(std::size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return Counted(size); }
+void* operator new[](std::size_t size) { return Counted(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace regard::inline v0 {
+namespace {
+
+using testing::HasSubstr;
+
+class PlanTest : public testing::Test {
+ protected:
+  PlanTest() {
+    problem_.q = q_;
+    problem_.k = k_;
+    problem_.v = v_;
+    outputs_.out = out_.mutable_view();
+  }
+
+  std::string Message(const AttentionOptions& options) {
+    try {
+      AttentionPlan plan(problem_, options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  Tensor q_{DType::kF32, {1, 4, 100, 16}};
+  Tensor k_{DType::kF32, {1, 2, 100, 16}};
+  Tensor v_{DType::kF32, {1, 2, 100, 16}};
+  Tensor out_{DType::kF32, {1, 4, 100, 16}};
+  AttentionProblem problem_;
+  AttentionOutputs outputs_;
+};
+
+TEST_F(PlanTest, NamesAreAnsweredWithTheKnownOnes) {
+  EXPECT_EQ(KernelNames().back(), "reference");
+  EXPECT_THAT(Message({.kernel = "fast"}), HasSubstr("flash, reference"));
+  EXPECT_THAT(Message({.instruction_set = "AVX5"}),
+              HasSubstr(UsableInstructionSets().front()));
+}
+
+TEST_F(PlanTest, EveryRefusalHasAReason) {
+  const std::string narrowest = BuiltInstructionSets().back();
+  const AttentionPlan plan(problem_, {.instruction_set = narrowest});
+  EXPECT_EQ(plan.kernel(), "reference");
+  EXPECT_THAT(plan.Describe(),
+              HasSubstr("flash: no vectors in instruction set " + narrowest));
+  EXPECT_THAT(plan.Describe(), HasSubstr("reference: chosen"));
+  EXPECT_THAT(Message({.kernel = "flash", .instruction_set = narrowest}),
+              HasSubstr("no vectors"));
+}
+
+TEST_F(PlanTest, TheForcedInstructionSetIsTheOneThatRuns) {
+  // The plan's name comes from inside the code built for that set.
+  int forced = 0;
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    const AttentionPlan plan(problem_, OptionsFor(kernel));
+    EXPECT_EQ(plan.instruction_set(), kernel.instruction_set);
+    forced += kernel.kernel == "flash";
+  }
+  // Each of them but the one without vectors.
+  EXPECT_EQ(forced + 1, static_cast<int>(UsableInstructionSets().size()));
+}
+
+TEST_F(PlanTest, TheCapIsObeyed) {
+  const std::vector<std::string> usable = UsableInstructionSets();
+  const char* before = std::getenv("REGARD_MAX_ISA");
+  const std::string saved = before == nullptr ? "" : before;
+  for (const std::string& cap : usable) {
+    setenv("REGARD_MAX_ISA", cap.c_str(), 1);
+    EXPECT_EQ(AttentionPlan(problem_).instruction_set(), cap);
+    EXPECT_EQ(UsableInstructionSets().front(), cap);
+  }
+  setenv("REGARD_MAX_ISA", "fastest", 1);
+  EXPECT_THAT(Message({}), HasSubstr("REGARD_MAX_ISA"));
+  if (saved.empty()) {
+    unsetenv("REGARD_MAX_ISA");
+  } else {
+    setenv("REGARD_MAX_ISA", saved.c_str(), 1);
+  }
+}
+
+TEST_F(PlanTest, RunAllocatesNothing) {
+  const bool pattern[100] = {true};
+  problem_.mask = Mask::Causal() & Mask::Window(50, 0) &
+                  Mask::Lengths({90}, {80}) &
+                  Mask::Boolean(TensorView(pattern, {100}));
+  const float bias[100] = {};
+  problem_.bias = TensorView(bias, {100});
+  problem_.softcap = 3;
+  Tensor lse(DType::kF32, {1, 4, 100});
+  outputs_.lse = lse.mutable_view();
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    for (const int threads : {1, 2}) {
+      AttentionPlan plan(problem_, OptionsFor(kernel, threads));
+      plan.Run(problem_, outputs_);  // starts the threads
+      const int64_t before = allocations;
+      for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
+      EXPECT_EQ(allocations - before, 0) << kernel.Name() << " " << threads;
+    }
+  }
+}
+
+TEST_F(PlanTest, RunTakesTheSameShapesAndAnyMask) {
+  AttentionPlan plan(problem_);
+  plan.Run(problem_, outputs_);
+  problem_.mask = Mask::Causal();
+  plan.Run(problem_, outputs_);
+  EXPECT_TRUE(SameBits(out_, Attend(problem_).out));
+  const Tensor longer(DType::kF32, {1, 4, 101, 16});
+  problem_.q = longer;
+  EXPECT_THROW(plan.Run(problem_, outputs_), Error);
+}
+
+TEST_F(PlanTest, MemoryThatIsNotThereIsAnErrorBeforeWork) {
+  // A petabyte of packed keys behind a stride of 0.
+  const float one = 1;
+  const int64_t keys = int64_t{1} << 46;
+  problem_.k = TensorView(&one, DType::kF32, {1, 2, keys, 16}, {0, 0, 0, 0});
+  problem_.v = TensorView(&one, DType::kF32, {1, 2, keys, 16}, {0, 0, 0, 0});
+  try {
+    AttentionPlan plan(problem_);
+    FAIL() << "a petabyte was given";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+    EXPECT_THAT(error.what(), HasSubstr("scratch"));
+  }
+  // More than 64 bits count.
+  const int64_t more = int64_t{1} << 60;
+  problem_.k = TensorView(&one, DType::kF32, {1, 2, more, 16}, {0, 0, 0, 0});
+  problem_.v = TensorView(&one, DType::kF32, {1, 2, more, 16}, {0, 0, 0, 0});
+  EXPECT_THROW(AttentionPlan{problem_}, Error);
+}
+
+TEST_F(PlanTest, ScratchIsLinearInTheLength) {
+  const float one = 1;
+  const auto scratch = [&](int64_t length) {
+    AttentionProblem p;
+    p.q = p.k = p.v =
+        TensorView(&one, DType::kF32, {1, 64, length, 64}, {0, 0, 0, 0});
+    return static_cast<double>(
+        AttentionPlan(p, {.threads = 1}).scratch_bytes());
+  };
+  EXPECT_LT(scratch(1 << 16), 80e6);
+  EXPECT_LT(scratch(1 << 19) / scratch(1 << 18), 2.1);
+}
+
+// mlx#2894, pytorch#187227: a boolean mask of more than 2^32 elements, of which
+// a window reads the diagonal.
+TEST_F(PlanTest, RowsPastTwoToThe32) {
+  constexpr int64_t kLength = 65537;
+  Tensor x(DType::kF32, {1, 1, kLength, 1});
+  for (int64_t i = 0; i < kLength; ++i) {
+    x.AsMutable<float>()[i] = static_cast<float>(i % 1000) / 500;
+  }
+  const uint8_t yes = 1;
+  AttentionProblem p;
+  p.q = p.k = p.v = x;
+  p.mask = Mask::Window(3, 0);
+  const Tensor without = Attend(p).out.Clone();
+  p.mask = p.mask & Mask::Boolean(TensorView(&yes, DType::kU8,
+                                             {kLength, kLength}, {0, 0}));
+  EXPECT_TRUE(SameBits(Attend(p).out, without));
+  // The last rows alone.
+  p.mask = Mask::Window(3, 0);
+  p.q = x.view().Slice(2, kLength - 2, kLength);
+  p.query_offset = QueryOffset::BottomRight();
+  EXPECT_TRUE(
+      SameBits(Attend(p).out, without.view().Slice(2, kLength - 2, kLength)));
+}
+
+}  // namespace
+}  // namespace regard::inline v0

@@ -1,0 +1,234 @@
+// NaN, infinities, overflow, and what is exact.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/attention_case.h"
+#include "tests/support/compare.h"
+#include "tests/support/kernels.h"
+
+namespace regard::inline v0 {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kMax = std::numeric_limits<float>::max();
+
+// q, k, v of one head, everything 1 except what a test sets: more keys than a
+// key block, more queries than a strip.
+class SpecialValuesTest : public testing::TestWithParam<KernelOnTarget> {
+ protected:
+  static constexpr int64_t kQueries = 30, kKeys = 700, kDepth = 5, kSize = 35;
+
+  SpecialValuesTest() {
+    for (Tensor* tensor : {&q_, &k_, &v_}) {
+      for (int64_t i = 0; i < tensor->NumElements(); ++i) {
+        tensor->AsMutable<float>()[i] =
+            static_cast<float>((i * 7919) % 101) / 64 - 0.75f;
+      }
+    }
+    problem_.q = q_;
+    problem_.k = k_;
+    problem_.v = v_;
+  }
+
+  AttentionResult Run() { return Attend(problem_, OptionsFor(GetParam())); }
+  void SetKey(int64_t j, float value) {
+    for (int64_t d = 0; d < kDepth; ++d) {
+      k_.AsMutable<float>()[j * kDepth + d] = value;
+    }
+  }
+  void SetValue(int64_t j, int64_t e, float value) {
+    v_.AsMutable<float>()[j * kSize + e] = value;
+  }
+  static float Out(const AttentionResult& r, int64_t i, int64_t e) {
+    return r.out.As<float>()[i * kSize + e];
+  }
+
+  Tensor q_{DType::kF32, {1, 1, kQueries, kDepth}};
+  Tensor k_{DType::kF32, {1, 1, kKeys, kDepth}};
+  Tensor v_{DType::kF32, {1, 1, kKeys, kSize}};
+  AttentionProblem problem_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SpecialValuesTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+// A score of NaN or +infinity makes its row NaN and no other.
+TEST_P(SpecialValuesTest, VisibleNaNScore) {
+  for (const float bad : {kNaN, kInf}) {
+    for (const int64_t row : {0, 13, 29}) {
+      Tensor bias(DType::kF32, {kQueries, kKeys});
+      const AttentionResult clean = [&] {
+        problem_.bias = bias;
+        return Run();
+      }();
+      for (const int64_t key : {0, 17, 511, 512, 699}) {
+        bias.AsMutable<float>()[row * kKeys + key] = bad;
+        const AttentionResult r = Run();
+        for (int64_t i = 0; i < kQueries; ++i) {
+          ASSERT_EQ(std::isnan(r.lse.As<float>()[i]), i == row);
+          ASSERT_EQ(std::isnan(Out(r, i, 0)), i == row);
+          ASSERT_EQ(std::isnan(Out(r, i, kSize - 1)), i == row);
+          ASSERT_EQ(std::isnan(r.weights.As<float>()[i * kKeys + 3]), i == row);
+          if (i == row) continue;
+          ASSERT_EQ(Out(r, i, 7), Out(clean, i, 7));
+        }
+        bias.AsMutable<float>()[row * kKeys + key] = 0;
+      }
+    }
+  }
+}
+
+// In a row of NaN, hidden keys keep weight 0.
+TEST_P(SpecialValuesTest, HiddenKeysOfANaNRow) {
+  problem_.mask = Mask::Causal();
+  problem_.query_offset = QueryOffset::TopLeft();
+  SetKey(3, kNaN);
+  const AttentionResult r = Run();
+  for (int64_t i = 0; i < kQueries; ++i) {
+    for (int64_t j = 0; j < kKeys; ++j) {
+      const float weight = r.weights.As<float>()[i * kKeys + j];
+      ASSERT_EQ(std::isnan(weight), i >= 3 && j <= i) << i << " " << j;
+      ASSERT_TRUE(j <= i || weight == 0);
+    }
+  }
+}
+
+// A score of -infinity is a weight of 0; a row of them is empty.
+TEST_P(SpecialValuesTest, MinusInfinity) {
+  Tensor bias(DType::kF32, {kQueries, kKeys});
+  for (int64_t j = 0; j < kKeys; ++j) {
+    bias.AsMutable<float>()[4 * kKeys + j] = -kInf;
+    bias.AsMutable<float>()[5 * kKeys + j] = j == 600 ? 0 : -kInf;
+  }
+  SetValue(7, 2, kNaN);
+  problem_.bias = bias;
+  const AttentionResult r = Run();
+  for (int64_t e = 0; e < kSize; ++e) {
+    EXPECT_EQ(Out(r, 4, e), 0);
+    EXPECT_EQ(Out(r, 5, e), v_.As<float>()[600 * kSize + e]);
+    EXPECT_EQ(std::isnan(Out(r, 6, e)), e == 2);
+  }
+  EXPECT_EQ(r.lse.As<float>()[4], -kInf);
+  EXPECT_EQ(r.weights.As<float>()[4 * kKeys + 1], 0);
+  EXPECT_EQ(r.weights.As<float>()[5 * kKeys + 600], 1);
+}
+
+// pytorch#101967: a value that isn't finite reaches the rows that see it, in
+// its column, and no other.
+TEST_P(SpecialValuesTest, ValuesThatAreNotFinite) {
+  problem_.mask = Mask::Causal();
+  problem_.query_offset = QueryOffset::TopLeft();
+  const AttentionResult clean = Run();
+  for (const float bad : {kNaN, kInf, -kInf}) {
+    SetValue(9, 33, bad);
+    SetValue(650, 1, bad);  // seen by nobody
+    const AttentionResult r = Run();
+    EXPECT_TRUE(SameBits(r.lse, clean.lse));
+    EXPECT_TRUE(SameBits(r.weights, clean.weights));
+    for (int64_t i = 0; i < kQueries; ++i) {
+      for (int64_t e = 0; e < kSize; ++e) {
+        if (i >= 9 && e == 33) {
+          ASSERT_FALSE(std::isfinite(Out(r, i, e)));
+        } else {
+          ASSERT_EQ(Out(r, i, e), Out(clean, i, e)) << i << " " << e;
+        }
+      }
+    }
+  }
+}
+
+// A row with one visible key gives its v, bit for bit, large and denormal too.
+TEST_P(SpecialValuesTest, OneVisibleKeyIsExact) {
+  problem_.mask = Mask::Window(1, 0);
+  problem_.query_offset = QueryOffset::At(500);
+  problem_.scale = 1e4;
+  const float values[] = {kMax, -kMax, 1e-45f, -1e-39f, 0.1f, 1 / 3.0f};
+  for (int64_t i = 0; i < kQueries; ++i) {
+    for (int64_t e = 0; e < kSize; ++e) {
+      SetValue(500 + i, e, values[(i + e) % 6]);
+    }
+  }
+  const AttentionResult r = Run();
+  EXPECT_TRUE(SameBits(r.out, v_.view().Slice(2, 500, 500 + kQueries)));
+}
+
+// Finite scores up to the limit of f32: the maximum is subtracted first.
+TEST_P(SpecialValuesTest, ScoresAtTheLimit) {
+  const auto run = [&](std::vector<float> keys, std::vector<float> values) {
+    const Tensor q = Tensor::FromVector({1}, {1, 1, 1, 1});
+    const int64_t n = static_cast<int64_t>(keys.size());
+    const Tensor k = Tensor::FromVector(keys, {1, 1, n, 1});
+    const Tensor v = Tensor::FromVector(values, {1, 1, n, 1});
+    AttentionProblem p;
+    p.q = q;
+    p.k = k;
+    p.v = v;
+    return Attend(p, OptionsFor(GetParam())).out.As<float>()[0];
+  };
+  EXPECT_EQ(run({kMax, kMax}, {1, 3}), 2);
+  EXPECT_EQ(run({-kMax, -kMax}, {1, 3}), 2);
+  EXPECT_EQ(run({kMax, -kMax}, {1, 3}), 1);
+  EXPECT_EQ(run({-kMax, kMax}, {1, 3}), 3);
+  // Neighbouring floats near 1e7 are 1 apart: weights 1/(1+e), e/(1+e).
+  EXPECT_NEAR(run({1e7f, 1e7f + 1}, {0, 1}), 0.73105858, 2e-7);
+  EXPECT_NEAR(run({-1e7f - 1, -1e7f}, {0, 1}), 0.73105858, 2e-7);
+}
+
+// pytorch#141218, #174939: sizes of 0.
+TEST_P(SpecialValuesTest, EmptyShapes) {
+  const auto run = [&](const Dims& q, const Dims& k, const Dims& v) {
+    const Tensor tq(DType::kF32, q), tk(DType::kF32, k);
+    Tensor tv(DType::kF32, v);
+    for (int64_t i = 0; i < tv.NumElements(); ++i) {
+      tv.AsMutable<float>()[i] = static_cast<float>(i);
+    }
+    AttentionProblem p;
+    p.q = tq;
+    p.k = tk;
+    p.v = tv;
+    p.mask = Mask::Causal();
+    p.query_offset = QueryOffset::BottomRight();
+    return Attend(p, OptionsFor(GetParam(), 3));
+  };
+  EXPECT_EQ(run({7, 9, 0, 7}, {7, 9, 0, 7}, {7, 9, 0, 7}).out.shape(),
+            (Dims{7, 9, 0, 7}));
+  EXPECT_EQ(run({0, 2, 3, 4}, {0, 2, 3, 4}, {0, 2, 3, 4}).out.shape(),
+            (Dims{0, 2, 3, 4}));
+  EXPECT_EQ(run({2, 0, 3, 4}, {2, 0, 3, 4}, {2, 0, 3, 5}).out.shape(),
+            (Dims{2, 0, 3, 5}));
+  EXPECT_EQ(run({1, 1, 2, 3}, {1, 1, 2, 3}, {1, 1, 2, 0}).weights.shape(),
+            (Dims{1, 1, 2, 2}));
+  // No keys: empty rows.
+  const AttentionResult no_keys = run({1, 1, 2, 3}, {1, 1, 0, 3}, {1, 1, 0, 4});
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(no_keys.out.As<float>()[i], 0);
+  EXPECT_EQ(no_keys.lse.As<float>()[1], -kInf);
+  // No depth: every score is 0, each row the mean of what it sees.
+  const AttentionResult no_depth =
+      run({1, 1, 2, 0}, {1, 1, 2, 0}, {1, 1, 2, 3});
+  EXPECT_THAT(std::vector<float>(no_depth.out.As<float>(),
+                                 no_depth.out.As<float>() + 6),
+              testing::ElementsAre(0, 1, 2, 1.5f, 2.5f, 3.5f));
+}
+
+// flash-attention#1347: the scale of D = 59 is that of 59, not of 64.
+TEST_P(SpecialValuesTest, TheScaleIsThatOfTheTrueSize) {
+  Tensor q(DType::kF32, {1, 1, 1, 59}), k(DType::kF32, {1, 1, 2, 59});
+  q.AsMutable<float>()[58] = 1;
+  k.AsMutable<float>()[59 + 58] = 1;
+  const Tensor v = Tensor::FromVector({0, 1}, {1, 1, 2, 1});
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  const double expected = 1 / (1 + std::exp(-1 / std::sqrt(59.0)));
+  EXPECT_NEAR(Attend(p, OptionsFor(GetParam())).out.As<float>()[0], expected,
+              1e-7);
+}
+
+}  // namespace
+}  // namespace regard::inline v0
