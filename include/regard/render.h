@@ -36,6 +36,9 @@ struct HeatMap {
   TensorView values = {};  // [rows, columns] f32; NaN cells are drawn as such
   // One per row and column, or none: then positions are printed.
   std::vector<std::string> row_labels = {}, column_labels = {};
+  // What @ counts where the same rows and columns of a square map are left out:
+  // ascending, one per row. None: 0, 1, 2, ...
+  std::vector<int64_t> positions = {};
   // Special tokens; may be empty.
   std::vector<bool> grey_rows = {}, grey_columns = {};
   std::optional<int64_t> marked_row = {}, marked_column = {};

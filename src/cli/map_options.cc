@@ -18,9 +18,8 @@ const std::vector<std::string> kFormats = {"npz", "csv",     "json", "svg",
                                            "png", "graphml", "pdf"};
 // A matrix of numbers in JSON beyond this is a mistake: npz reads back faster.
 constexpr int64_t kMostJsonCells = 2'000'000;
-// Longest cell in each: a csv row has two indexes of each kind, two pieces and
-// up to 15 characters of number.
-constexpr int64_t kJsonCellBytes = 15, kCsvCellBytes = 56;
+// A weight with its separator, as most are: "0.0123456789,".
+constexpr int64_t kWeightBytes = 13;
 
 void Contradiction(bool wrong, const std::string& what, const std::string& why,
                    const std::string& hint) {
@@ -67,6 +66,18 @@ std::optional<TokenSpan> SpanToMark(const std::optional<std::string>& name,
   return span;
 }
 
+// Of one row of csv, on average: "3,11,8,street,12,tired,0.0123456789".
+int64_t CsvRowBytes(const MapRequest& request) {
+  constexpr int64_t kHeadBytes = 5;
+  int64_t bytes = 0;
+  for (const int64_t i : request.tokens) {
+    bytes += static_cast<int64_t>(std::to_string(i).size() +
+                                  request.encoding.tokens[i].piece.size() + 2);
+  }
+  const int64_t n = static_cast<int64_t>(request.tokens.size());
+  return kHeadBytes + 2 * bytes / n + kWeightBytes;
+}
+
 // Before the work: numbers of cells are known as soon as the tokens are.
 void RequireMapSize(const MapRequest& request) {
   const int64_t n = static_cast<int64_t>(request.tokens.size());
@@ -83,7 +94,7 @@ void RequireMapSize(const MapRequest& request) {
     case MapFormat::kNpz:
       return RequireSize(output, cells * int64_t{sizeof(float)}, fewer);
     case MapFormat::kCsv:
-      return RequireSize(output, cells * kCsvCellBytes, fewer);
+      return RequireSize(output, cells * CsvRowBytes(request), fewer);
     case MapFormat::kJson:
       if (cells > kMostJsonCells) {
         throw Error(ErrorKind::kSize, "json",
@@ -91,7 +102,7 @@ void RequireMapSize(const MapRequest& request) {
                         std::to_string(kMostJsonCells) + " are written",
                     std::string(fewer) + ", or write an npz");
       }
-      return RequireSize(output, cells * kJsonCellBytes, fewer);
+      return RequireSize(output, cells * kWeightBytes, fewer);
     default:
       return;  // pictures: the renderer bounds them by their layout
   }

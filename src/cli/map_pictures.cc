@@ -236,6 +236,7 @@ DrawnMap DrawMap(const MapRequest& request, const std::string& model_name,
     if (request.to && request.to->first == token) map.marked_column = i;
   }
   map.column_labels = map.row_labels;
+  map.positions = data.tokens;
 
   HeatMapStyle& style = drawn.style;
   style = StyleOf(*request.options, ColorScale::kLinear);

@@ -131,11 +131,19 @@ void ChooseCells(TextMap& text) {
   }
 }
 
+// What a row or column of the map counts as in the text.
+int64_t NumberOf(const TextMap& text, int64_t index) {
+  const std::vector<int64_t>& positions = text.map.positions;
+  return positions.empty() ? index : positions[static_cast<size_t>(index)];
+}
+
 std::string PositionOf(const TextMap& text, int64_t row) {
-  if (text.block == 1) return "@" + std::to_string(row);
+  const std::string first =
+      "@" + std::to_string(NumberOf(text, row * text.block));
+  if (text.block == 1) return first;
   const int64_t last =
       std::min((row + 1) * text.block, text.map.values.shape[0]) - 1;
-  return "@" + std::to_string(row * text.block) + "-" + std::to_string(last);
+  return first + "-" + std::to_string(NumberOf(text, last));
 }
 
 void ChooseLabels(TextMap& text) {
@@ -192,13 +200,16 @@ std::string HeaderLine(const TextMap& text, const std::string& left,
 // where they change.
 std::string DigitHeader(const TextMap& text) {
   int64_t unit = 1;
-  while (unit * 10 < text.cells.columns) unit *= 10;
+  while (unit * 10 <= NumberOf(text, text.cells.columns - 1)) unit *= 10;
   std::string lines;
   for (bool first = true; unit > 0; unit /= 10, first = false) {
     lines += HeaderLine(text, first ? "@ " : "", [&](int64_t j) {
-      const bool leading_zero = j < unit && unit > 1;
-      if (j % unit != 0 || leading_zero) return std::string();
-      return std::to_string(j / unit % 10);
+      const int64_t number = NumberOf(text, j);
+      const bool leading_zero = number < unit && unit > 1;
+      const bool same =
+          unit > 1 && j > 0 && NumberOf(text, j - 1) / unit == number / unit;
+      if (same || leading_zero) return std::string();
+      return std::to_string(number / unit % 10);
     });
   }
   return lines;
@@ -208,7 +219,8 @@ std::string DigitHeader(const TextMap& text) {
 std::string BlockHeader(const TextMap& text) {
   std::string line(static_cast<size_t>(text.label_width), ' ');
   for (int64_t j = 0; j < text.cells.columns; j += 5) {
-    const std::string position = "@" + std::to_string(j * text.block);
+    const std::string position =
+        "@" + std::to_string(NumberOf(text, j * text.block));
     const auto at = static_cast<size_t>(text.label_width + text.cell_width * j);
     if (at + position.size() > static_cast<size_t>(text.terminal.width)) {
       break;
@@ -227,11 +239,13 @@ std::string Header(const TextMap& text) {
     });
   }
   if (text.block > 1) return lines + BlockHeader(text);
-  if (text.cell_width < 3 || text.cells.columns > 100) {
+  constexpr int64_t kWidestInCell = 99;  // "@99"
+  if (text.cell_width < 3 ||
+      NumberOf(text, text.cells.columns - 1) > kWidestInCell) {
     return lines + DigitHeader(text);
   }
-  return lines + HeaderLine(text, "",
-                            [&](int64_t j) { return "@" + std::to_string(j); });
+  return lines +
+         HeaderLine(text, "", [&](int64_t j) { return PositionOf(text, j); });
 }
 
 // Two digits each would run together where most cells have two.

@@ -65,6 +65,26 @@ TEST(AnsiTest, SmallMapExactly) {
             " @2 東京    ·  1 99\n");
 }
 
+TEST(AnsiTest, PositionsOfTheTextWhereRowsAreLeftOut) {
+  const float values[] = {1, 0, 0.5f, 0.5f};
+  HeatMap map{.values = TensorView(values, {2, 2}),
+              .row_labels = {"a", "b"},
+              .positions = {1, 12}};
+  EXPECT_EQ(HeatMapText(map, {}, {.width = 50, .compact = true}),
+            "       @1@12\n"
+            "@1  a 100  ·\n"
+            "@12 b  50 50\n");
+  map.positions = {9, 110};
+  EXPECT_EQ(HeatMapText(map, {}, {.width = 50, .compact = true}),
+            "     @      1\n"
+            "            1\n"
+            "         9  0\n"
+            "@9   a 100  ·\n"
+            "@110 b  50 50\n");
+  map.positions = {1};
+  EXPECT_THROW(HeatMapText(map, {}, {}), Error);
+}
+
 TEST(AnsiTest, NoLineIsWiderThanTheTerminal) {
   for (const int64_t size : {1, 2, 9, 22, 23, 24, 35, 36, 70, 71, 140, 512}) {
     const Tensor weights = TestWeights(std::min<int64_t>(size, 64), size);

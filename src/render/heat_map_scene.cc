@@ -85,7 +85,10 @@ Labels FitLabels(const std::vector<std::string>& given, int64_t count,
     }
     // With labels left out, positions tell where the others are.
     if (layout.label_step > 1 && !given.empty()) {
-      text = "@" + std::to_string(i) + " " + text;
+      const std::vector<int64_t>& positions = layout.map.positions;
+      const int64_t number =
+          positions.empty() ? i : positions[static_cast<size_t>(i)];
+      text = "@" + std::to_string(number) + " " + text;
     }
     text = CutToPoints(text, layout.label_size, kMaxLabel);
     labels.longest =

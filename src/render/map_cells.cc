@@ -95,6 +95,8 @@ MapCells ReadCells(const HeatMap& map) {
   CheckCount("heat map: row_labels", map.row_labels.size(), cells.rows);
   CheckCount("heat map: column_labels", map.column_labels.size(),
              cells.columns);
+  CheckCount("heat map: positions", map.positions.size(), cells.rows);
+  CheckCount("heat map: positions", map.positions.size(), cells.columns);
   CheckCount("heat map: grey_rows", map.grey_rows.size(), cells.rows);
   CheckCount("heat map: grey_columns", map.grey_columns.size(), cells.columns);
   CheckMark("heat map: marked_row", map.marked_row, cells.rows);
