@@ -12,8 +12,8 @@ namespace regard::inline v0 {
 // token can't break a one-line message or drive a terminal.
 std::string EscapeControls(std::string_view text);
 
-// The candidate nearest to `word` by Levenshtein distance, or "" when none is
-// closer than half of the longer word.
+// The candidate nearest to `word` by edits and swaps of neighbours, or "" when
+// none is closer than half of the longer word.
 std::string Nearest(std::string_view word,
                     const std::vector<std::string>& candidates);
 

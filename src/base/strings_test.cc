@@ -17,6 +17,8 @@ TEST(StringsTest, NearestNeedsHalfOfTheWord) {
   EXPECT_EQ(Nearest("rnak", known), "rank");
   EXPECT_EQ(Nearest("attnd", known), "attend");
   EXPECT_EQ(Nearest("xyz", known), "");
+  // A swap is one slip, two substitutions are two.
+  EXPECT_EQ(Nearest("veiw", {"vmin", "view"}), "view");
 }
 
 TEST(ErrorTest, OneLineOfThreeParts) {

@@ -57,7 +57,8 @@ std::string Positionals(const CLI::App& app, int width) {
 std::string Options(const CLI::App& app, int width) {
   std::string own, common;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) continue;
+    // CLI11 calls an option without a group hidden.
+    if (option->get_positional() || option->get_group().empty()) continue;
     (option->get_group() == kCommonGroup ? common : own) +=
         Entry(Left(*option), option->get_description(), width);
   }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "io/file.h"
@@ -17,225 +16,213 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
-// [CLS] the animal was too tired . it was [SEP]: ten tokens.
-constexpr char kText[] = "The animal was too tired. It was";
-constexpr int64_t kTokens = 10;
+constexpr char kText[] = "The animal was too tired. It was the animal.";
 
 class MapTest : public ::testing::Test {
  protected:
   MapTest() { WriteTinyModel(folder_ / "models/tiny"); }
 
-  Finished Map(std::vector<std::string> arguments) const {
+  Finished Map(std::vector<std::string> arguments,
+               RunSettings settings = {}) const {
     arguments.insert(arguments.begin(), {"map", "--model", "tiny"});
-    return RunRegard(arguments,
-                     {.directory = folder_.path(),
-                      .environment = {{"REGARD_MODELS", folder_ / "models"}}});
+    settings.directory = folder_.path();
+    settings.environment = {{"REGARD_MODELS", folder_ / "models"},
+                            {"XDG_CACHE_HOME", folder_ / "cache"}};
+    return RunRegard(arguments, settings);
   }
-  std::string Read(const std::string& name) const {
+  std::string Bytes(const std::string& name,
+                    std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"-o", name});
+    const Finished finished = Map(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_THAT(finished.err, StartsWith("regard: note: wrote " + name));
     return ReadText(folder_ / name);
   }
-  // Names in the folder beside models/.
-  std::vector<std::string> Files() const {
-    std::vector<std::string> names = folder_.Names();
-    std::erase(names, "models");
-    return names;
+  void ExpectRefused(std::vector<std::string> arguments,
+                     const std::string& text) const {
+    ExpectError(Map(arguments), 2, HasSubstr(text));
   }
 
   TempDir folder_;
 };
 
-TEST_F(MapTest, JsonHoldsAllHeadsAndRowsSumToOne) {
-  const Json json = JsonOf(Map({kText, "--json"}));
-  std::vector<std::string> names;
-  for (const auto& [name, value] : json.AsObject("map")) names.push_back(name);
-  EXPECT_THAT(names, ElementsAre("attention", "layers", "heads", "tokens",
-                                 "ids", "index", "offsets", "segments",
-                                 "special", "meta", "nonfinite"));
-  EXPECT_EQ(json.Find("layers")->Dump(), "[0,1]");
-  EXPECT_EQ(json.Find("heads")->Dump(), "[0,1]");
-  EXPECT_EQ(json.Find("nonfinite")->AsInt(""), 0);
-  int64_t rows = 0;
-  for (const Json& layer : json.Find("attention")->AsArray("")) {
-    for (const Json& head : layer.AsArray("")) {
-      for (const Json& row : head.AsArray("")) {
-        double sum = 0;
-        for (const Json& weight : row.AsArray("")) sum += weight.AsNumber("");
-        EXPECT_NEAR(sum, 1, 1e-5);
-        EXPECT_EQ(row.AsArray("").size(), size_t{kTokens});
-        ++rows;
-      }
+TEST_F(MapTest, NpzHasTheMembersOfTheContract) {
+  Bytes("maps.npz", {kText, "--all"});
+  const std::string path = folder_ / "maps.npz";
+  EXPECT_THAT(
+      ListArrays(path),
+      UnorderedElementsAre("attention", "layers", "heads", "tokens", "ids",
+                           "index", "offsets", "segments", "special", "meta"));
+  // [CLS], eleven pieces, [SEP].
+  const Tensor attention = ReadArray(path + ":attention");
+  EXPECT_EQ(attention.shape(), Dims({2, 2, 13, 13}));
+  for (int64_t row = 0; row < 2 * 2 * 13; ++row) {
+    double sum = 0;
+    for (int64_t key = 0; key < 13; ++key) {
+      sum += double{attention.As<float>()[row * 13 + key]};
     }
+    EXPECT_NEAR(sum, 1, 1e-5);
   }
-  EXPECT_EQ(rows, 4 * kTokens);
-  const Json& meta = *json.Find("meta");
-  EXPECT_EQ(meta.Find("model")->AsString(""), "tiny");
-  EXPECT_EQ(meta.Find("sha256")->AsString("").size(), 64u);
-  EXPECT_THAT(meta.Dump(), Not(HasSubstr(folder_.path())));
+  EXPECT_EQ(ReadArray(path + ":offsets").shape(), Dims({13, 2}));
+  EXPECT_EQ(ReadArray(path + ":index").shape(), Dims({13, 2}));
+  EXPECT_EQ(ReadArray(path + ":ids").As<int64_t>()[1], 4);
 }
 
-TEST_F(MapTest, JsonFileAndStdoutAreTheSameBytes) {
-  const Finished printed = Map({kText, "--json"});
-  const Finished written = Map({kText, "-o", "x.json", "--quiet"});
-  EXPECT_EQ(written.status, 0) << written.err;
-  EXPECT_EQ(written.out, "");
-  EXPECT_EQ(Read("x.json"), printed.out);
-}
-
-TEST_F(MapTest, NpzAgreesWithJsonAndHasAReceipt) {
-  const Finished run = Map({kText, "-o", "x.npz", "--json", "--quiet"});
-  const Json receipt = JsonOf(run);
-  EXPECT_EQ(receipt.Find("format")->AsString(""), "npz");
-  const Tensor attention = ReadArray((folder_ / "x.npz") + ":attention");
-  ASSERT_EQ(attention.shape(), (Dims{2, 2, kTokens, kTokens}));
-  const Json json = JsonOf(Map({kText, "--json"}));
-  const Json& cell = json.Find("attention")
-                         ->AsArray("")[1]
-                         .AsArray("")[0]
-                         .AsArray("")[2]
-                         .AsArray("")[3];
-  EXPECT_EQ(static_cast<float>(cell.AsNumber("")),
-            attention.As<float>()[(2 * kTokens + 2) * kTokens + 3]);
-  EXPECT_THAT(Read("x.npz"), Not(HasSubstr(folder_.path())));
-  EXPECT_THAT(Files(), ElementsAre("x.npz"));
-}
-
-TEST_F(MapTest, SelectionsAndAverages) {
-  const auto shape = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {kText, "-o", "x.npz", "--quiet"});
-    const Finished run = Map(arguments);
-    EXPECT_EQ(run.status, 0) << run.err;
-    return ToString(ReadArray((folder_ / "x.npz") + ":attention").shape()) +
-           " " +
-           ToString(Dims{
-               ReadArray((folder_ / "x.npz") + ":layers").As<int64_t>()[0]}) +
-           ToString(Dims{
-               ReadArray((folder_ / "x.npz") + ":heads").As<int64_t>()[0]});
+TEST_F(MapTest, SelectionsOfHeads) {
+  const auto shape = [&](std::vector<std::string> heads) {
+    heads.insert(heads.begin(), kText);
+    Bytes("x.npz", heads);
+    return ReadArray(folder_ / "x.npz:attention").shape();
   };
-  EXPECT_EQ(shape({"--all"}), "[2, 2, 10, 10] [0][0]");
-  EXPECT_EQ(shape({"--head", "L1H1"}), "[1, 1, 10, 10] [1][1]");
-  EXPECT_EQ(shape({"--head", "L0H0,L1H1"}), "[2, 2, 10, 10] [0][0]");
-  EXPECT_EQ(shape({"--layer", "-1"}), "[1, 2, 10, 10] [1][0]");
-  EXPECT_EQ(shape({"--average", "heads"}), "[2, 1, 10, 10] [0][-1]");
-  EXPECT_EQ(shape({"--average", "all"}), "[1, 1, 10, 10] [-1][-1]");
-  EXPECT_EQ(shape({"--hide-special"}), "[2, 2, 8, 8] [0][0]");
-  EXPECT_EQ(shape({"--hide-first", "3"}), "[2, 2, 7, 7] [0][0]");
+  EXPECT_EQ(shape({"--head", "L1H0"}), Dims({1, 1, 13, 13}));
+  EXPECT_EQ(shape({"--layer", "-1"}), Dims({1, 2, 13, 13}));
+  EXPECT_EQ(shape({"--head", "1"}), Dims({2, 1, 13, 13}));
+  EXPECT_EQ(shape({"--average", "all"}), Dims({1, 1, 13, 13}));
 }
 
-TEST_F(MapTest, HiddenTokensLeaveEveryFormatAlike) {
-  const Json json =
-      JsonOf(Map({kText, "--hide-special", "--renormalize", "--json"}));
-  EXPECT_EQ(json.Find("index")->AsArray("")[0].Dump(), "[1,1]");
-  EXPECT_EQ(json.Find("tokens")->AsArray("").size(), 8u);
-  const Json& row =
-      json.Find("attention")->AsArray("")[0].AsArray("")[0].AsArray("")[0];
-  double sum = 0;
-  for (const Json& weight : row.AsArray("")) sum += weight.AsNumber("");
-  EXPECT_NEAR(sum, 1, 1e-5);
-  const Finished csv =
-      Map({kText, "--hide-special", "--head", "L0H0", "--format", "csv"});
-  EXPECT_THAT(csv.out, Not(HasSubstr("[CLS]")));
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1 + 8 * 8);
-  EXPECT_THAT(Map({kText, "--hide-special"}).out, HasSubstr("hidden"));
+TEST_F(MapTest, SameInputSameBytes) {
+  for (const char* extension : {"svg", "png", "npz", "csv", "json"}) {
+    const std::string name = std::string("x.") + extension;
+    const std::string first = Bytes(name, {kText, "--head", "L1H1"});
+    EXPECT_FALSE(first.empty());
+    // Neither the name nor the number of threads leaves a trace.
+    EXPECT_EQ(
+        Bytes("other-" + name, {kText, "--head", "L1H1", "--threads", "3"}),
+        first)
+        << extension;
+    EXPECT_EQ(first.find(folder_.path()), std::string::npos) << extension;
+    EXPECT_EQ(first.find("other-"), std::string::npos) << extension;
+  }
 }
 
-TEST_F(MapTest, PicturesAreOfTheirKindAndRepeatable) {
-  ASSERT_EQ(Map({kText, "-o", "a.svg"}).status, 0);
-  ASSERT_EQ(Map({kText, "-o", "b.svg"}).status, 0);
-  EXPECT_EQ(Read("a.svg"), Read("b.svg"));
-  EXPECT_THAT(Read("a.svg"),
-              AllOf(HasSubstr("<svg"), HasSubstr(">animal<"),
-                    HasSubstr("mean of 4 heads"), Not(HasSubstr("a.svg"))));
-  ASSERT_EQ(Map({kText, "--all", "-o", "grid.svg", "--title", "a<b"}).status,
-            0);
-  EXPECT_THAT(Read("grid.svg"), AllOf(HasSubstr("a&lt;b"), HasSubstr("L1")));
-  ASSERT_EQ(Map({kText, "--head", "L0H1", "-o", "x.png", "--dpi", "60"}).status,
-            0);
-  EXPECT_EQ(Read("x.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
+TEST_F(MapTest, JsonOnStdoutIsTheJsonFile) {
+  const std::string file = Bytes("x.json", {kText, "--head", "L0H1"});
+  const Finished finished = Map({kText, "--head", "L0H1", "--json"});
+  EXPECT_EQ(finished.out, file);
+  const Json json = Json::Parse(file, "x.json");
+  for (const char* member : {"attention", "layers", "heads", "tokens", "ids",
+                             "index", "offsets", "segments", "special"}) {
+    EXPECT_NE(json.Find(member), nullptr) << member;
+  }
+  EXPECT_TRUE(json.Find("meta")->IsObject());
 }
 
-TEST_F(MapTest, TerminalPictures) {
-  const Finished plain = Map({kText});
-  EXPECT_EQ(plain.status, 0) << plain.err;
-  EXPECT_THAT(plain.out,
-              AllOf(HasSubstr("Strongest links"), HasSubstr("--head L"),
-                    HasSubstr("animal"), Not(HasSubstr("\x1b"))));
-  const Finished from = Map({kText, "--from", "it"});
-  EXPECT_THAT(from.out, AllOf(HasSubstr("Strongest word for \"it\""),
-                              HasSubstr("L1"), HasSubstr("H1")));
-  EXPECT_THAT(Map({kText, "--color", "always"}).out, HasSubstr("\x1b[48;2;"));
+TEST_F(MapTest, TerminalTextHasNoColourInAPipe) {
+  const Finished finished = Map({kText, "--from", "it"});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("animal"));
+  EXPECT_EQ(finished.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(Map({kText, "--color", "always"}).out.find('\x1b'),
+            std::string::npos);
 }
 
-TEST_F(MapTest, EachMistakeIsOneLine) {
-  const auto expect = [&](const std::vector<std::string>& arguments, int status,
-                          const std::string& what) {
-    ExpectError(Map(arguments), status, HasSubstr(what));
-  };
-  expect({""}, 2, "empty");
-  expect({}, 2, "none was given");
-  expect({kText, "--layer", "2"}, 2, "layer 2");
-  expect({kText, "--head", "L0H2"}, 2, "L0H2");
-  expect({kText, "--from", "street"}, 2, "street");
-  expect({kText, "--from", "was"}, 2, "was#2");
-  expect({kText, "--from", "[CLS]", "--hide-special"}, 2, "hidden");
-  expect({kText, "--hide-first", "10"}, 2, "all 10 tokens");
-  expect({kText, "--renormalize"}, 2, "nothing is hidden");
-  expect({kText, "--all", "--head", "L0H0"}, 2, "--all");
-  expect({kText, "--vmin", "0.5", "--vmax", "0.5"}, 2, "--vmax");
-  expect({kText, "-o", "x.txt"}, 2, "x.txt");
-  expect({kText, "-o", "no/x.svg"}, 1, "no/x.svg");
-  expect({kText, "-o", "x.npz", "--max-size", "1k"}, 1, "--max-size");
-  expect({kText, "-o", "x.svg", "--max-size", "1k"}, 1, "--max-size");
-  expect({std::string(kText) + " it it it it it it it"}, 2, "17");
-  EXPECT_THAT(Files(), ElementsAre());
+TEST_F(MapTest, TextsThatNameNothing) {
+  ExpectRefused({""}, "text: is empty");
+  ExpectRefused({" \t"}, "text: holds nothing but invisible characters");
+  ExpectRefused({kText, "--pair", ""}, "--pair: is empty");
+  ExpectRefused({}, "text: none was given");
 }
 
-TEST_F(MapTest, TooLongIsCutWhenAsked) {
-  const Finished run = Map({std::string(kText) + " it it it it it it it",
-                            "--truncate", "--format", "json"});
-  EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("1 "));
-  EXPECT_EQ(Json::Parse(run.out, "map").Find("ids")->AsArray("").size(), 16u);
+TEST_F(MapTest, WordsThatAreNotThereOrTwice) {
+  ExpectRefused({kText, "--from", "street"}, "street");
+  ExpectRefused({kText, "--from", "animal"}, "occurs 2 times");
+  ExpectRefused({kText, "--from", "anim"}, "animal");
+  ExpectRefused({kText, "--from", "animal#3"}, "animal");
+  ExpectRefused({kText, "--from", "@13"}, "@13");
+  EXPECT_EQ(Map({kText, "--from", "animal#2"}).status, 0);
 }
 
-TEST_F(MapTest, WhatComesLaterIsRefusedByName) {
-  const auto expect = [&](const std::vector<std::string>& arguments,
-                          const std::string& what) {
-    std::vector<std::string> all = {kText};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    ExpectError(Map(all), 2,
-                AllOf(HasSubstr(what), HasSubstr("later version")));
-  };
-  expect({"--words"}, "--words");
-  expect({"--view", "arcs"}, "arcs");
-  expect({"--theme", "dark"}, "--theme");
-  expect({"--save", "scores"}, "--save");
-  expect({"-o", "x.pdf"}, "pdf");
-  expect({"-o", "x", "--format", "graphml"}, "graphml");
+TEST_F(MapTest, HeadsThatDoNotExist) {
+  ExpectRefused({kText, "--layer", "2"}, "there is no layer 2");
+  ExpectRefused({kText, "--layer", "0", "--head", "2"}, "there is no head 2");
+  ExpectRefused({kText, "--head", "L0H2"}, "there is no L0H2");
 }
 
-TEST_F(MapTest, NaNInTheWeightsIsNamedAndDrawn) {
+TEST_F(MapTest, TextsThatAreTooLong) {
+  std::string text;
+  for (int i = 0; i < 15; ++i) text += "it ";
+  // 17 tokens with [CLS] and [SEP], 16 positions.
+  const Finished finished = Map({text});
+  ExpectError(finished, 2,
+              AllOf(HasSubstr("17"), HasSubstr("16"), HasSubstr("--truncate")));
+  const Finished cut = Map({text, "--truncate", "--json", "--head", "L0H0"});
+  EXPECT_EQ(cut.status, 0);
+  EXPECT_EQ(Json::Parse(cut.out, "map").Find("ids")->AsArray("").size(), 16u);
+  EXPECT_THAT(cut.err, HasSubstr("regard: note: "));
+}
+
+TEST_F(MapTest, NanInTheWeightsIsNamedAndStillDrawn) {
   WriteTinyModel(folder_ / "models/tiny", [](NamedTensors& tensors) {
-    for (auto& [name, tensor] : tensors) {
-      if (name.find("layer.1.attention.self.query.bias") != name.npos) {
-        tensor.AsMutable<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-      }
-    }
+    tensors["encoder.layer.1.attention.self.query.bias"].AsMutable<float>()[0] =
+        std::numeric_limits<float>::quiet_NaN();
   });
-  const Finished run = Map({kText, "-o", "x.svg"});
-  EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("layer.1.attention.self.query.bias"));
-  EXPECT_THAT(Read("x.svg"), HasSubstr("<svg"));
-  const Finished json = Map({kText, "--json"});
+  const Finished finished = Map({kText, "-o", "x.svg"});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.err,
+              HasSubstr("encoder.layer.1.attention.self.query.bias"));
+  EXPECT_THAT(ReadText(folder_ / "x.svg"), HasSubstr("</svg>"));
+  const Finished json = Map({kText, "--json", "--head", "L1H0"});
+  EXPECT_EQ(json.status, 0);
   const Json map = Json::Parse(json.out, "map");
-  EXPECT_EQ(map.Find("nonfinite")->AsInt(""), kTokens * kTokens);
-  EXPECT_TRUE(map.Find("attention")
-                  ->AsArray("")[1]
-                  .AsArray("")[0]
-                  .AsArray("")[0]
-                  .AsArray("")[0]
-                  .IsNull());
+  EXPECT_EQ(map.Find("nonfinite")->AsInt(""), 13 * 13);
+  EXPECT_EQ(Map({kText}).status, 0);
+}
+
+TEST_F(MapTest, NothingIsLeftWhenWritingFails) {
+  Map({kText, "--json"});  // the hash is in the cache
+  const auto names = folder_.Names();
+  for (const char* extension : {"svg", "png", "npz", "csv", "json"}) {
+    const std::string name = std::string("x.") + extension;
+    ExpectError(Map({kText, "-o", "no/" + name}), 1,
+                HasSubstr("no/" + name + ": can't be written"));
+    ExpectError(
+        Map({kText, "--head", "L0H0", "-o", name}, {.file_size_limit = 512}), 1,
+        HasSubstr(name + ": can't be written"));
+    ExpectError(Map({kText, "-o", "/dev/full", "--format", extension}), 1,
+                HasSubstr("/dev/full: can't be written: no space left"));
+  }
+  ExpectError(Map({kText, "--all", "-o", "x.npz", "--max-size", "1k"}), 1,
+              AllOf(HasSubstr("it would take"), HasSubstr("--max-size")));
+  EXPECT_EQ(folder_.Names(), names);
+}
+
+TEST_F(MapTest, LinksAreFollowed) {
+  std::filesystem::create_symlink("target.svg", folder_ / "link.svg");
+  Bytes("link.svg", {kText});
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.svg"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "target.svg"));
+}
+
+TEST_F(MapTest, ReceiptWithJson) {
+  const Json receipt = JsonOf(Map({kText, "-o", "x.npz", "--json", "--quiet"}));
+  EXPECT_EQ(receipt.Find("wrote")->AsString(""), "x.npz");
+}
+
+TEST_F(MapTest, BrokenModelsAreOneLineAndLeaveNoFile) {
+  const std::string weights = folder_ / "models/tiny/model.safetensors";
+  const std::string bytes = ReadText(weights);
+  WriteFile(weights, bytes.substr(0, bytes.size() - 4));
+  ExpectError(Map({kText, "-o", "x.svg"}), 1, HasSubstr("model.safetensors: "));
+  WriteFile(weights, bytes);
+  std::filesystem::remove(folder_ / "models/tiny/tokenizer.json");
+  ExpectError(Map({kText, "-o", "x.svg"}), 1,
+              HasSubstr("holds no tokenizer.json"));
+  EXPECT_THAT(folder_.Names(), ElementsAre("models"));
+}
+
+TEST_F(MapTest, RealModel) {
+  const Finished finished =
+      RunRegard({"map", kText, "--head", "L3H1", "--json"});
+  if (finished.status == 1 &&
+      finished.err.find("./dev model") != std::string::npos) {
+    GTEST_SKIP() << "the model is not here: ./dev model all-minilm-l6-v2";
+  }
+  EXPECT_EQ(JsonOf(finished).Find("meta")->Find("sha256")->AsString(""),
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db");
 }
 
 }  // namespace

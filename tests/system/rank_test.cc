@@ -8,115 +8,125 @@
 namespace regard::inline v0 {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// [CLS] the animal was too tired . it was [SEP]
-constexpr char kText[] = "The animal was too tired. It was";
+constexpr char kText[] = "The animal was too tired. It was the animal.";
 
 class RankTest : public ::testing::Test {
  protected:
   RankTest() { WriteTinyModel(folder_ / "models/tiny"); }
 
-  Finished Run(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin() + 1, {"--model", "tiny"});
+  Finished Rank(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"rank", "--model", "tiny"});
     return RunRegard(arguments,
                      {.directory = folder_.path(),
                       .environment = {{"REGARD_MODELS", folder_ / "models"}}});
-  }
-  Json Rank(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"rank", "--json"});
-    return JsonOf(Run(arguments));
   }
 
   TempDir folder_;
 };
 
-double At(const Json& json, const std::vector<size_t>& path) {
-  const Json* value = &json;
-  for (const size_t i : path) value = &value->AsArray("path")[i];
-  return value->AsNumber("path");
+double Number(const Json& object, const char* key) {
+  return object.Find(key)->AsNumber(key);
+}
+
+TEST_F(RankTest, JsonHasEveryHeadOrderedByWeight) {
+  const Json json =
+      JsonOf(Rank({kText, "--from", "it", "--to", "tired", "--json"}));
+  EXPECT_EQ(json.Find("from")->Dump(), R"({"text":"it","first":7,"last":7})");
+  EXPECT_EQ(json.Find("to")->Dump(), R"({"text":"tired","first":5,"last":5})");
+  const Json::Array& heads = json.Find("heads")->AsArray("heads");
+  ASSERT_EQ(heads.size(), 4u);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    for (const char* key :
+         {"layer", "head", "weight", "rank", "row_max", "row_argmax", "entropy",
+          "baseline", "lift", "norm"}) {
+      ASSERT_NE(heads[i].Find(key), nullptr) << key;
+    }
+    EXPECT_NEAR(Number(heads[i], "lift"),
+                Number(heads[i], "weight") / Number(heads[i], "baseline"),
+                1e-9);
+    if (i > 0) {
+      EXPECT_LE(Number(heads[i], "weight"), Number(heads[i - 1], "weight"));
+    }
+  }
 }
 
 TEST_F(RankTest, WeightsAreThoseOfTheMap) {
-  const Json rank = Rank({kText, "--from", "it", "--to", "animal"});
-  EXPECT_EQ(rank.Find("from")->Dump(), R"({"text":"it","first":7,"last":7})");
-  EXPECT_EQ(rank.Find("to")->Find("first")->AsInt(""), 2);
-  const Json map = JsonOf(Run({"map", kText, "--json"}));
-  const Json::Array& heads = rank.Find("heads")->AsArray("heads");
-  ASSERT_EQ(heads.size(), 4u);
-  double last = 2;
-  for (const Json& head : heads) {
-    const size_t layer = head.Find("layer")->AsInt("");
-    const size_t index = head.Find("head")->AsInt("");
-    const double weight = head.Find("weight")->AsNumber("");
-    EXPECT_NEAR(weight, At(*map.Find("attention"), {layer, index, 7, 2}), 1e-7);
-    EXPECT_LE(weight, last);
-    last = weight;
-    const double norm = head.Find("norm")->AsNumber("");
-    EXPECT_GT(norm, 0);
-    EXPECT_LT(norm, 1);
+  const Json rank =
+      JsonOf(Rank({kText, "--from", "it", "--to", "tired", "--json"}));
+  const Json map = JsonOf(
+      RunRegard({"map", "--model", folder_ / "models/tiny", kText, "--json"},
+                {.environment = {{"XDG_CACHE_HOME", folder_ / "cache"}}}));
+  for (const Json& head : rank.Find("heads")->AsArray("")) {
+    const auto layer = static_cast<size_t>(head.Find("layer")->AsInt(""));
+    const auto index = static_cast<size_t>(head.Find("head")->AsInt(""));
+    const Json& row = map.Find("attention")
+                          ->AsArray("")[layer]
+                          .AsArray("")[index]
+                          .AsArray("")[7];
+    EXPECT_NEAR(Number(head, "weight"), row.AsArray("")[5].AsNumber(""), 1e-7);
   }
 }
 
-TEST_F(RankTest, SeveralTargetsAndTexts) {
-  const Json targets =
-      Rank({kText, "--from", "it", "--to", "animal", "--to", "[CLS]"});
-  EXPECT_EQ(targets.Find("columns")->AsArray("").size(), 2u);
-  EXPECT_EQ(targets.Find("difference")->AsArray("").size(), 4u);
-  const Json texts = Rank({kText, "--text", "it was the animal", "--from", "it",
-                           "--to", "animal", "--to", "the"});
-  const Json::Array& columns = texts.Find("columns")->AsArray("");
-  ASSERT_EQ(columns.size(), 4u);
-  EXPECT_EQ(columns[2].Find("text")->AsString(""), "it was the animal");
-  EXPECT_EQ(columns[1].Find("to")->Find("text")->AsString(""), "the");
-}
-
-TEST_F(RankTest, OneEndIsEnough) {
-  const Json targets = Rank({kText, "--from", "it"});
-  EXPECT_EQ(targets.Find("to"), nullptr);
-  for (const Json& head : targets.Find("heads")->AsArray("")) {
-    EXPECT_EQ(head.Find("rank")->AsInt(""), 1);
-    EXPECT_EQ(head.Find("row_argmax")->AsInt(""),
-              head.Find("to")->Find("first")->AsInt(""));
-  }
-  const Json sources = Rank({kText, "--to", "animal"});
-  const Json& first = sources.Find("heads")->AsArray("")[0];
-  EXPECT_NE(first.Find("from"), nullptr);
-}
-
-TEST_F(RankTest, TablesForPeople) {
-  const Finished one =
-      Run({"rank", kText, "--from", "it", "--to", "animal", "--top", "2"});
-  EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_THAT(one.out, AllOf(HasSubstr("it -> animal"), HasSubstr("baseline"),
-                             HasSubstr("2 more heads: --top 4")));
-  EXPECT_THAT(Run({"rank", kText, "--from", "it"}).out,
-              HasSubstr("strongest target"));
-  EXPECT_THAT(
-      Run({"rank", kText, "--from", "it", "--to", "animal", "--to", "the"}).out,
-      HasSubstr("a - b"));
-}
-
-TEST_F(RankTest, EachMistakeIsOneLine) {
-  const auto expect = [&](std::vector<std::string> arguments,
-                          const std::string& what) {
-    arguments.insert(arguments.begin(), "rank");
-    ExpectError(Run(arguments), 2, HasSubstr(what));
+TEST_F(RankTest, SeveralTargetsAreColumnsWithADifference) {
+  const Json json = JsonOf(Rank(
+      {kText, "--from", "it", "--to", "tired", "--to", "animal#1", "--json"}));
+  const Json::Array& columns = json.Find("columns")->AsArray("");
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[1].Find("to")->Find("text")->AsString(""), "animal#1");
+  const Json::Array& differences = json.Find("difference")->AsArray("");
+  ASSERT_EQ(differences.size(), 4u);
+  const auto weight = [&](size_t column, const Json& of) {
+    for (const Json& head : columns[column].Find("heads")->AsArray("")) {
+      if (head.Find("layer")->AsInt("") == of.Find("layer")->AsInt("") &&
+          head.Find("head")->AsInt("") == of.Find("head")->AsInt("")) {
+        return Number(head, "weight");
+      }
+    }
+    return -1.0;
   };
-  expect({"--from", "it"}, "none was given");
-  expect({kText}, "neither --from nor --to");
-  expect({"", "--from", "it"}, "empty");
-  expect({kText, "--from", "street", "--to", "animal"}, "street");
-  expect({kText, "--from", "it", "--to", "was"}, "was#2");
-  expect({kText, "--text", kText, "--from", "it"}, "both --from and --to");
-  expect({kText, "--from", "it", "--to", "the", "--top", "0"}, "--top");
-  expect({kText, "--from", "it", "--sort", "rank"}, "--sort");
-  expect({kText, "--from", "it", "--to", "the", "--to", "animal", "--sort",
-          "lift"},
-         "--sort");
-  expect({kText, "--from", "it", "--file", "cases.tsv"}, "later version");
-  expect({kText, "--from", "@10"}, "@10");
+  for (const Json& difference : differences) {
+    EXPECT_NEAR(Number(difference, "weight"),
+                weight(0, difference) - weight(1, difference), 1e-12);
+  }
+}
+
+TEST_F(RankTest, TwoTextsAreColumns) {
+  const Json json = JsonOf(Rank({kText, "--text", "It was too tired.", "--from",
+                                 "it", "--to", "tired", "--json"}));
+  EXPECT_EQ(json.Find("columns")->AsArray("").size(), 2u);
+}
+
+TEST_F(RankTest, SpecialTokensAsTheShellHandsThemOver) {
+  EXPECT_EQ(Rank({"--from", "it", "--to", "[CLS]", kText}).status, 0);
+  EXPECT_EQ(Rank({kText, "--to", "[SEP]"}).status, 0);
+  EXPECT_EQ(Rank({kText, "--from", "@0"}).status, 0);
+}
+
+TEST_F(RankTest, TopLimitsTheHeads) {
+  EXPECT_EQ(JsonOf(Rank({kText, "--from", "it", "--to", "tired", "--json",
+                         "--top", "3"}))
+                .Find("heads")
+                ->AsArray("")
+                .size(),
+            3u);
+  ExpectError(Rank({kText, "--from", "it", "--to", "tired", "--top", "0"}), 2,
+              HasSubstr("--top: '0' is not a whole number of at least 1"));
+}
+
+TEST_F(RankTest, WhatCannotBeRankedExitsWith2) {
+  const auto refused = [&](std::vector<std::string> arguments,
+                           const std::string& text) {
+    ExpectError(Rank(arguments), 2, HasSubstr(text));
+  };
+  refused({kText}, "--from");
+  refused({"", "--from", "it"}, "text: is empty");
+  refused({kText, "--from", "street", "--to", "it"}, "street");
+  refused({kText, "--from", "it", "--to", "was"}, "occurs 2 times");
+  refused({kText, "--from", "it", "--to", "tired", "--layer", "9"},
+          "there is no layer 9");
+  refused({kText, "--from", "--to", "tired"}, "--from: needs a value");
 }
 
 }  // namespace
