@@ -116,6 +116,8 @@ TEST_F(TokenNaming, InsideTokens) {
   const Encoding e = Encode("the suitcase unwanted");
   EXPECT_THAT(Find(e, "it"), AllOf(HasSubstr("suitcase (@2)"),
                                    HasSubstr("name whole tokens")));
+  EXPECT_THAT(Find(e, "suit"), HasSubstr("it stands in suitcase (@2)"));
+  EXPECT_THAT(Find(e, "case"), HasSubstr("it stands in suitcase (@2)"));
   EXPECT_EQ(Find(e, "want"), "4");
   EXPECT_EQ(Find(e, "unwant"), "3-4");
   EXPECT_THAT(Find(e, "nwante"), HasSubstr("un ##want ##ed (@3-5)"));

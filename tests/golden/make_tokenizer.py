@@ -348,7 +348,8 @@ def fixtures():
         added(n + 7, "NEW YORK", special=False, normalized=False),
         added(n + 8, "東京", special=False, normalized=False),
         added(n + 9, "Loud", normalized=True, single_word=True, lstrip=True,
-              special=False)]}
+              special=False),
+        added(n + 10, "--", single_word=True)]}
     yield "template", {**base, "post_processor": {
         "type": "TemplateProcessing",
         "single": [seq("A", 3), token("two", 2)],
@@ -372,7 +373,7 @@ CASES = [
     "a  <lr>  b<lr><lr>  c", "\t<lr>\u3000<l>\u00a0", "a<w> <w>b <w> é<w> _<w>",
     "<w>\u0301 \u0301<w> .<w>. <w>", "émile EMILE Émile e\u0301mile xémiley",
     "the <wlr> a <wlr>b x<wlr>  <wlr>", "NEW NEW YORK NEWYORK new york",
-    "東京都", "a loud b  LOUD! aloud loudness", "<l", "<lr", "<l><r><lr><w>",
+    "東京都", "a loud b  LOUD! aloud loudness", "x--- ---x -- a--", "<l", "<lr", "<l><r><lr><w>",
     "e\u0323\u0301", "\u0301\u0301", "text: @8-1 #2", "a\n\tb", "a\u2028b",
     ["", ""], ["a", ""], ["", "b"], ["the animal", "it was a suitcase"],
     ["a [SEP] b", "[CLS]"],
