@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Attention by PyTorch in float64, for attention_golden_test.
+
+Inputs are made from integers by the same rule as in the test, so that only the
+outputs are stored. Usage: make_attention.py [OUTPUT_FOLDER]
+Made with PyTorch 2.15 (CPU); the format is one line per number, row-major.
+"""
+import pathlib
+import sys
+
+import torch
+
+
+def made(shape, seed):
+    """The test's rule: ((i * 7919 + seed * 104729) mod 1009) / 256 - 2."""
+    count = 1
+    for size in shape:
+        count *= size
+    i = torch.arange(count, dtype=torch.int64)
+    values = ((i * 7919 + seed * 104729) % 1009).to(torch.float64) / 256 - 2
+    return values.reshape(shape)
+
+
+def attention(q, k, v, bias=None, scale=None, softcap=None):
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
+    scores = q @ k.transpose(2, 3) * (scale or q.shape[3] ** -0.5)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if bias is not None:
+        scores = scores + bias
+    lse = torch.logsumexp(scores, dim=-1)
+    return torch.softmax(scores, dim=-1) @ v, lse
+
+
+def write(folder, name, out, lse):
+    with open(f"{folder}/{name}.txt", "w") as file:
+        for value in torch.cat([out.flatten(), lse.flatten()]).tolist():
+            file.write(f"{value!r}\n")
+
+
+def main(folder):
+    torch.set_grad_enabled(False)
+    # full, two batch entries, Dv other than D
+    q, k, v = made((2, 2, 5, 7), 1), made((2, 2, 9, 7), 2), made((2, 2, 9, 3), 3)
+    write(folder, "full", *attention(q, k, v))
+    # causal to the bottom right, two query heads per kv head
+    q, k, v = made((1, 4, 6, 8), 4), made((1, 2, 10, 8), 5), made((1, 2, 10, 8), 6)
+    allowed = torch.ones(6, 10, dtype=torch.bool).tril(4)
+    hidden = torch.zeros(6, 10, dtype=torch.float64)
+    hidden.masked_fill_(~allowed, -torch.inf)
+    write(folder, "causal", *attention(q, k, v, bias=hidden))
+    # torch's own attention agrees with the definition above
+    same = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=allowed, enable_gqa=True)
+    assert (same - attention(q, k, v, bias=hidden)[0]).abs().max() < 1e-13
+    # softcap, bias per head, scale
+    bias = made((1, 4, 1, 10), 7)
+    write(folder, "softcap",
+          *attention(q, k, v, bias=bias, scale=0.75, softcap=3.0))
+
+
+if __name__ == "__main__":
+    here = pathlib.Path(__file__).resolve().parent
+    main(sys.argv[1] if len(sys.argv) > 1 else here / "attention")
