@@ -2,6 +2,7 @@
 
 #include <pango/pangocairo.h>
 
+#include <charconv>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -25,7 +26,7 @@ namespace regard::inline v0 {
 
 namespace {
 
-constexpr double kMaxSide = 32767;    // Cairo's image surfaces
+constexpr int kMaxSide = 32767;       // of Cairo's image surfaces
 constexpr double kMaxPixels = 100e6;  // 400 MB
 
 template <auto kFree>
@@ -206,25 +207,46 @@ Surface Drawn(const Scene& scene, int width, int height, double scale) {
   return surface;
 }
 
-}  // namespace
+// Whole, however large.
+std::string Pixels(double count) {
+  char digits[400];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), count,
+                                 std::chars_format::fixed, 0);
+  return std::string(digits, end.ptr);
+}
 
-std::string SceneToPng(const Scene& scene, const PictureOptions& options) {
-  if (!(options.dpi > 0) || !std::isfinite(options.dpi)) {
+void CheckSizes(const Scene& scene, double dpi, double width, double height) {
+  if (!(dpi > 0) || !std::isfinite(dpi)) {
     throw Error(ErrorKind::kArgument, "png",
-                "dpi " + ShortNumber(options.dpi) + " is not positive",
-                "300 is usual");
+                "dpi " + ShortNumber(dpi) + " is not positive", "300 is usual");
   }
-  const double scale = options.dpi / 72;
-  const double width = std::ceil(scene.width * scale - 1e-6);
-  const double height = std::ceil(scene.height * scale - 1e-6);
   if (std::max(width, height) > kMaxSide || width * height > kMaxPixels) {
     throw Error(ErrorKind::kSize, "png",
-                std::to_string(static_cast<int64_t>(width)) + " x " +
-                    std::to_string(static_cast<int64_t>(height)) +
-                    " pixels at " + ShortNumber(options.dpi) +
+                Pixels(width) + " x " + Pixels(height) + " pixels at " +
+                    ShortNumber(dpi) +
                     " dpi; at most 32767 a side and 100 million are drawn",
                 "choose a lower dpi, fewer heads or tokens, or svg");
   }
+  for (const SceneItem& item : scene.items) {
+    const auto* cells = std::get_if<CellsItem>(&item);
+    if (cells == nullptr || std::max(cells->rows, cells->columns) <= kMaxSide) {
+      continue;
+    }
+    throw Error(ErrorKind::kSize, "png",
+                std::to_string(cells->rows) + " x " +
+                    std::to_string(cells->columns) +
+                    " cells; at most 32767 a side are drawn",
+                "choose fewer tokens, or svg");
+  }
+}
+
+}  // namespace
+
+std::string SceneToPng(const Scene& scene, const PictureOptions& options) {
+  const double scale = options.dpi / 72;
+  const double width = std::ceil(scene.width * scale - 1e-6);
+  const double height = std::ceil(scene.height * scale - 1e-6);
+  CheckSizes(scene, options.dpi, width, height);
   const Surface surface =
       Drawn(scene, static_cast<int>(width), static_cast<int>(height), scale);
   Provenance text = {{"Title", scene.title},

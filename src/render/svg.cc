@@ -1,5 +1,6 @@
 #include "render/svg.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -70,11 +71,19 @@ std::string Base64(std::string_view bytes) {
   return out;
 }
 
-// Cells as an image of one pixel each.
+// Programs that smooth images in spite of what the file asks for blur no more
+// than one pixel: small cells get several each.
+int64_t PixelsPerCell(const CellsItem& cells) {
+  constexpr int64_t kEnoughPixels = 1600;
+  return std::clamp<int64_t>(
+      kEnoughPixels / std::max(cells.rows, cells.columns), 1, 4);
+}
+
 void AppendImage(std::string& out, const CellsItem& cells) {
+  const int64_t pixels = PixelsPerCell(cells);
   const auto row = [&](int64_t i, uint8_t* rgb) {
-    for (int64_t j = 0; j < cells.columns; ++j) {
-      const Rgb color = cells.colors[cells.Index(i, j)];
+    for (int64_t j = 0; j < pixels * cells.columns; ++j) {
+      const Rgb color = cells.colors[cells.Index(i / pixels, j / pixels)];
       *rgb++ = color.r;
       *rgb++ = color.g;
       *rgb++ = color.b;
@@ -87,7 +96,8 @@ void AppendImage(std::string& out, const CellsItem& cells) {
       Attribute("height", cells.cell_height * static_cast<double>(cells.rows)) +
       " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
       "href=\"data:image/png;base64," +
-      Base64(EncodePng(cells.columns, cells.rows, row)) + "\"/>\n";
+      Base64(EncodePng(pixels * cells.columns, pixels * cells.rows, row)) +
+      "\"/>\n";
 }
 
 // A box of `length` cells; the pen ends below its first corner.

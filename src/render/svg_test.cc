@@ -10,6 +10,7 @@
 #include "base/display_width.h"
 #include "render/colormap.h"
 #include "render/test_maps.h"
+#include "render/test_png.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -178,6 +179,46 @@ TEST(SvgTest, LargeMapsLoseHoverThenBecomeImages) {
   EXPECT_THAT(svg(320), HasSubstr("data:image/png;base64,iVBORw0KGgo"));
   EXPECT_THAT(svg(320), HasSubstr("One in 5 positions is labelled."));
   EXPECT_EQ(Parse(svg(320)).error, "");
+}
+
+std::string FromBase64(const std::string& text) {
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    const char* digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bits = bits << 6 | static_cast<uint32_t>(std::strchr(digits, c) - digits);
+    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8));
+  }
+  return out;
+}
+
+TEST(SvgTest, EmbeddedImagesHoldEveryCell) {
+  const Tensor weights = TestWeights(330, 320);
+  HeatMapStyle style;
+  style.vmax = 0.02;
+  const Parsed parsed = Parse(HeatMapSvg({.values = weights}, style));
+  const auto image =
+      std::find_if(parsed.elements.begin(), parsed.elements.end(),
+                   [](const Element& e) { return e.name == "image"; });
+  ASSERT_NE(image, parsed.elements.end());
+  const std::string& href = image->attributes.at("href");
+  const std::string head = "data:image/png;base64,";
+  ASSERT_EQ(href.substr(0, head.size()), head);
+  const DecodedPng png = DecodePng(FromBase64(href.substr(head.size())));
+  const int64_t pixels = png.width / 320;
+  ASSERT_EQ(png.width, 320 * pixels);
+  ASSERT_EQ(png.height, 330 * pixels);
+  EXPECT_GT(pixels, 1);
+  const ColorRange range(style);
+  for (int64_t i = 0; i < png.height; ++i) {
+    for (int64_t j = 0; j < png.width; ++j) {
+      const float value = weights.As<float>()[i / pixels * 320 + j / pixels];
+      ASSERT_EQ(png.At(j, i), range.ColorOf(static_cast<double>(value)));
+    }
+  }
 }
 
 TEST(SvgTest, TheMarkedPositionIsLabelledWhereOthersAreLeftOut) {
