@@ -7,6 +7,7 @@
 #include "io/npy_format.h"
 #include "io/npz_reader.h"
 #include "io/temp_dir.h"
+#include "io/zip_writer.h"
 #include "regard/error.h"
 #include "regard/io.h"
 
@@ -300,6 +301,16 @@ TEST(NpzWriter, ReadsBackAndIsTheSameEachTime) {
     EXPECT_EQ(MemberBytes(dir / "a.npz", text),
               MemberBytes(kGolden + "stored.npz", text));
   }
+}
+
+TEST(ReadArray, OtherMembersOfAnArchiveAreLeftOut) {
+  const TempDir dir;
+  ZipWriter zip(dir / "x.npz");
+  zip.Add("read.me", {"text"});
+  zip.Add("a.npy", {NpyHeader("<f4", {0})});
+  zip.Commit();
+  EXPECT_THAT(ListArrays(dir / "x.npz"), ElementsAre("a"));
+  EXPECT_EQ(ReadArray(dir / "x.npz").shape(), (Dims{0}));
 }
 
 TEST(NpzWriter, NothingStaysWithoutCommit) {

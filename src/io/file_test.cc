@@ -203,6 +203,26 @@ TEST(FileWriter, WritesThroughDevicesAndPipes) {
   close(ends[1]);
 }
 
+TEST(FileWriter, ADashIsStandardInputAndOutput) {
+  const TempDir dir;
+  WriteFile(dir / "in", std::string(100000, 'a'));
+  EXPECT_EQ(InChild([&] {
+              const int in = open((dir / "in").c_str(), O_RDONLY);
+              const int out =
+                  open((dir / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+              if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0) {
+                return 1;
+              }
+              const std::string text = ReadText("-");
+              WriteFile("-", text + "b");
+              WriteFile("/dev/stdout", "c");  // the same file goes on
+              return text.size() == 100000 ? 0 : 2;
+            }),
+            0);
+  EXPECT_EQ(ReadText(dir / "out"), std::string(100000, 'a') + "bc");
+  EXPECT_THAT(dir.Names(), ElementsAre("in", "out"));
+}
+
 TEST(FileWriter, RefusesWhatCannotBeWritten) {
   const TempDir dir;
   EXPECT_THAT(FileErrorOf([&] { FileWriter writer(dir / "no/x"); }),

@@ -325,8 +325,6 @@ TensorView AsNpyType(const TensorView& view, Tensor* storage) {
 std::string NpyHeader(std::string_view descr, const Dims& shape) {
   constexpr size_t kPrefix = 10;     // mark, version, length
   constexpr size_t kAlignment = 64;  // of the data within the file
-  // numpy leaves room for the first size to grow in place.
-  constexpr size_t kGrowthDigits = 21;
   std::string sizes;
   for (int i = 0; i < shape.size(); ++i) {
     sizes += fmt::format("{}{}", i > 0 ? ", " : "", shape[i]);
@@ -335,9 +333,6 @@ std::string NpyHeader(std::string_view descr, const Dims& shape) {
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                   descr, sizes);
-  if (!shape.empty()) {
-    text.append(kGrowthDigits - std::to_string(shape[0]).size(), ' ');
-  }
   const size_t used = kPrefix + text.size() + 1;
   text.append(kAlignment - used % kAlignment, ' ');
   text += '\n';

@@ -288,7 +288,7 @@ TEST(ZipWriter, SameMembersSameBytes) {
   const TempDir dir;
   for (const char* name : {"a.npz", "b.npz"}) {
     ZipWriter writer(dir / name);
-    writer.Add("one", {"hello ", "", "world"});
+    writer.Add("one", {"hello ", std::string_view(), "world"});
     writer.Add("zwei\u00e9", {});
     writer.Commit();
   }

@@ -35,7 +35,7 @@ def good_arrays():
     yield "empty", npy(numbers[:0].reshape(2, 0))
     yield "version2", npy(numbers[:3], version=(2, 0))
     yield "version3", npy(numbers[:3], version=(3, 0))
-    # 29 sizes of digits move the padding of the header.
+    # A long header, with less padding.
     yield "wide", npy(np.zeros((1234567890, 0, 1234567890), dtype="<f4"))
     yield "text", npy(np.array(["a", "zwei\u00e9", "\U0001f600"]))
     yield "text0", npy(np.array(""))
