@@ -135,7 +135,8 @@ struct WeightTile {
 // Streams the weights of an f32 problem tile by tile in O(L) memory. Tiles that
 // a mask hides completely are left out (their weights are 0). The sink is
 // called from several threads; the tiles of one (batch, head, query block) come
-// in order of keys, from one thread.
+// in order of keys, from one thread. What it throws is passed on. Error
+// (kUnsupported) for f64.
 void ForEachWeightTile(const AttentionProblem& problem,
                        const AttentionOptions& options,
                        const std::function<void(const WeightTile&)>& sink);

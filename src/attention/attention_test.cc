@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace regard::inline v0 {
 namespace {
@@ -168,6 +169,20 @@ TEST_P(AttendTest, WindowCountsTheQueryItself) {
     p.mask = wrong;
     EXPECT_THROW(Run(p), Error);
   }
+}
+
+TEST_P(AttendTest, WhatASinkThrowsIsPassedOn) {
+  const Arrays a({1, 1, 1, 1}, {5, 6, 7, 8}, {0, 1, 2, 3});
+  AttentionOptions options;
+  options.kernel = GetParam();
+  int calls = 0;
+  ForEachWeightTile(a.Problem(), options, [&](const WeightTile&) { ++calls; });
+  EXPECT_GT(calls, 0);
+  EXPECT_THROW(ForEachWeightTile(
+                   a.Problem(), options,
+                   [](const WeightTile&) { throw std::runtime_error("no"); }),
+               std::runtime_error);
+  EXPECT_THROW(ForEachWeightTile(a.Problem(), options, nullptr), Error);
 }
 
 // onnx#7274: query head h uses kv head h / group.

@@ -179,6 +179,20 @@ TEST_P(SpecialValuesTest, ScoresAtTheLimit) {
   EXPECT_NEAR(run({-1e7f - 1, -1e7f}, {0, 1}), 0.73105858, 2e-7);
 }
 
+// A softcap beyond the range of f32, on either side.
+TEST_P(SpecialValuesTest, ExtremeSoftcap) {
+  const AttentionResult without = Run();
+  problem_.softcap = 1e300;
+  EXPECT_TRUE(AllWithin(Run().out, without.out, 1e-6));
+  // Scores of next to nothing: the mean of v.
+  problem_.softcap = 1e-300;
+  double mean = 0;
+  for (int64_t j = 0; j < kKeys; ++j) {
+    mean += static_cast<double>(v_.As<float>()[j * kSize]) / kKeys;
+  }
+  EXPECT_NEAR(Out(Run(), 3, 0), mean, 1e-6);
+}
+
 // pytorch#141218, #174939: sizes of 0.
 TEST_P(SpecialValuesTest, EmptyShapes) {
   const auto run = [&](const Dims& q, const Dims& k, const Dims& v) {

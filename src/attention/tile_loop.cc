@@ -23,9 +23,10 @@ namespace {
 // KiB, at Dv = 128) stays there beside it.
 constexpr int64_t kBlockQueries = 96;
 
-// Scratch for packed keys and values: larger than the last-level cache's share
-// of a few cores makes them come from memory anyway.
-constexpr int64_t kWaveBytes = int64_t{64} << 20;
+// Scratch for packed keys and values: half of a common last-level cache, so
+// that what was packed is still there when it is read; far more work than a
+// wave's two barriers cost.
+constexpr int64_t kWaveBytes = int64_t{16} << 20;
 
 constexpr const char* kScratch = "attention scratch";
 
@@ -82,8 +83,9 @@ struct ScaleParts {
   T rest;            // multiplies q k^T before softcap and bias
   T log2_scale;      // takes differences of scores to exponents of 2
   double lse_scale;  // takes a maximum of scores to natural units
+  T cap;             // 0: none
 
-  ScaleParts(double scale, bool explicit_scores) {
+  ScaleParts(double scale, double softcap, bool explicit_scores) {
     int exponent = 1;
     double mantissa =
         scale == 0 ? 1 : 2 * std::frexp(std::fabs(scale), &exponent);
@@ -93,6 +95,12 @@ struct ScaleParts {
     if (explicit_scores) mantissa = 1;
     log2_scale = static_cast<T>(mantissa * std::numbers::log2e);
     lse_scale = mantissa;
+    // Past the range of T a cap caps nothing; below it, everything.
+    constexpr double kLargest = std::numeric_limits<T>::max();
+    cap = softcap > kLargest ? T{0} : static_cast<T>(softcap);
+    if (softcap != 0 && softcap <= kLargest) {
+      cap = std::max(cap, std::numeric_limits<T>::min());
+    }
   }
 };
 
@@ -138,7 +146,8 @@ class TileLoop {
         ops_(ops),
         run_(run),
         geometry_(problem, ops, run.threads),
-        scale_(problem.scale, problem.bias.given() || problem.softcap != 0) {}
+        scale_(problem.scale, problem.softcap,
+               problem.bias.given() || problem.softcap != 0) {}
 
   void Run() const;
 
@@ -241,6 +250,7 @@ Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
 template <typename T>
 void TileLoop<T>::Run() const {
   const int64_t kv_heads = p_.batch * p_.kv_heads;
+  if (p_.group() == 0 || p_.query_length == 0) return;
   for (int64_t first = 0; first < kv_heads; first += geometry_.wave_heads) {
     const int64_t heads = std::min(geometry_.wave_heads, kv_heads - first);
     const auto pack = [&](int64_t task, int) { PackTask(first, task); };
@@ -357,10 +367,9 @@ IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
   const int64_t count = span.end - span.begin;
   ops_.scores(strip.rows(), strip.q, head.keys + span.begin * p_.head_size,
               p_.head_size, count, w.scores);
-  if (scale_.rest != 1 || p_.softcap != 0) {
+  if (scale_.rest != 1 || scale_.cap != 0) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
-      ops_.cap(w.scores + r * kScoreStride<T>, count, scale_.rest,
-               static_cast<T>(p_.softcap));
+      ops_.cap(w.scores + r * kScoreStride<T>, count, scale_.rest, scale_.cap);
     }
   }
   if (p_.bias.given()) AddBias(head, strip, span, w);
