@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "cli/options.h"
 #include "regard/error.h"
@@ -59,6 +60,15 @@ void AddRange(std::string_view part, int count, const std::string& what,
   for (int i = begin; i <= end; ++i) out.push_back(i);
 }
 
+std::vector<int> ParseIndexList(std::string_view text, int count,
+                                const std::string& what) {
+  std::vector<int> indexes;
+  for (const std::string_view part : SplitAtCommas(text)) {
+    AddRange(part, count, what, indexes);
+  }
+  return indexes;
+}
+
 bool IsHeadName(std::string_view part) {
   return !part.empty() && (part[0] == 'L' || part[0] == 'l');
 }
@@ -70,8 +80,9 @@ HeadId ParseHeadName(std::string_view part, int layers, int heads) {
   const std::optional<int64_t> head = ParseInteger(part.substr(h + 1));
   if (!layer || !head) ThrowUnreadable("head", part);
   if (*layer < 0 || *layer >= layers || *head < 0 || *head >= heads) {
-    throw Error(ErrorKind::kUsage, "--head", "there is no " + std::string(part),
-                "the model has L0H0 to " + HeadName({layers - 1, heads - 1}));
+    throw Error(
+        ErrorKind::kUsage, "--head", "there is no " + std::string(part),
+        "the model has L0H0 to " + ToString(HeadId{layers - 1, heads - 1}));
   }
   return {static_cast<int>(*layer), static_cast<int>(*head)};
 }
@@ -117,15 +128,6 @@ void AddHeadOptions(CLI::App& app, HeadOptions& options) {
            "layers by number (0-2,-1; -1 is the last)");
 }
 
-std::vector<int> ParseIndexList(std::string_view text, int count,
-                                const std::string& what) {
-  std::vector<int> indexes;
-  for (const std::string_view part : SplitAtCommas(text)) {
-    AddRange(part, count, what, indexes);
-  }
-  return indexes;
-}
-
 std::vector<HeadId> SelectHeads(const HeadOptions& options, int layers,
                                 int heads) {
   const bool named =
@@ -138,10 +140,6 @@ std::vector<HeadId> SelectHeads(const HeadOptions& options, int layers,
     }
   }
   return {chosen.begin(), chosen.end()};
-}
-
-std::string HeadName(HeadId head) {
-  return "L" + std::to_string(head.layer) + "H" + std::to_string(head.head);
 }
 
 }  // namespace regard::inline v0

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -25,13 +24,6 @@ void AddHeadOptions(CLI::App& app, HeadOptions& options);
 // L3H1 forms and numbers are mixed.
 std::vector<HeadId> SelectHeads(const HeadOptions& options, int layers,
                                 int heads);
-
-// "L3H1"
-std::string HeadName(HeadId head);
-
-// "0-2,-1" of `count` things called `what` ("layer") in messages.
-std::vector<int> ParseIndexList(std::string_view text, int count,
-                                const std::string& what);
 
 }  // namespace regard::inline v0
 

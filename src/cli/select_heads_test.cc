@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 std::vector<std::string> Names(const HeadOptions& options) {
   std::vector<std::string> names;
   for (const HeadId head : SelectHeads(options, 6, 12)) {
-    names.push_back(HeadName(head));
+    names.push_back(ToString(head));
   }
   return names;
 }
