@@ -13,10 +13,10 @@ namespace regard::inline v0 {
 
 namespace {
 
-void RequireTokens(const Encoding& encoding, int segment,
+void RequireTokens(const Encoding& encoding, int sentence,
                    const std::string& name, const std::string& text) {
   for (const Token& token : encoding.tokens) {
-    if (token.segment == segment && !token.special) return;
+    if (token.sentence == sentence) return;
   }
   throw Error(
       ErrorKind::kUsage, name,

@@ -61,15 +61,14 @@ Rows TableOf(const Encoding& encoding) {
   if (pair) rows[0].insert(rows[0].begin() + 3, "segment");
   for (size_t i = 0; i < encoding.tokens.size(); ++i) {
     const Token& token = encoding.tokens[i];
-    const std::string& text =
-        encoding.texts[static_cast<size_t>(token.segment)];
-    const bool inserted = token.begin == token.end;
-    std::vector<std::string> row = {
-        std::to_string(i), std::to_string(token.id), VisibleText(token.piece),
-        inserted
-            ? ""
-            : std::to_string(token.begin) + "-" + std::to_string(token.end),
-        VisibleText(Excerpt(text, token.begin, token.end))};
+    std::vector<std::string> row = {std::to_string(i), std::to_string(token.id),
+                                    VisibleText(token.piece), "", ""};
+    if (token.sentence >= 0) {
+      row[3] = std::to_string(token.begin) + "-" + std::to_string(token.end);
+      row[4] = VisibleText(
+          Excerpt(encoding.texts[static_cast<size_t>(token.sentence)],
+                  token.begin, token.end));
+    }
     if (pair) row.insert(row.begin() + 3, std::to_string(token.segment));
     rows.push_back(std::move(row));
   }

@@ -92,8 +92,9 @@ class SpanFinder {
     const size_t count = candidates.text.empty() ? candidates.labels.size()
                                                  : candidates.text.size();
     for (size_t i = 0; i < std::min(count, kListed); ++i) {
-      places.push_back(std::string(name) + "#" + std::to_string(i + 1) + " (" +
-                       Indexes(candidates[i]) + ")");
+      places.push_back(Prefix() + std::string(name) + "#" +
+                       std::to_string(i + 1) + " (" + Indexes(candidates[i]) +
+                       ")");
     }
     if (count > kListed) places.push_back("...");
     throw Error(

@@ -70,6 +70,8 @@ TEST_F(TokenNaming, Pairs) {
   EXPECT_EQ(Find(e, "b:it#1"), "6");
   EXPECT_EQ(Find(e, "wide"), "9");
   EXPECT_EQ(Find(e, "[SEP]#2"), "10");
+  EXPECT_THAT(Find(Encode("a", "b b"), "b:b"),
+              HasSubstr("2 times: b:b#1 (@3), b:b#2 (@4)"));
   EXPECT_EQ(Find(e, "b:[SEP]"), "10");
   EXPECT_THAT(Find(e, "b:street"), HasSubstr("not in the second sentence"));
   EXPECT_THAT(Find(Encode("it was"), "b:it"), HasSubstr("no second sentence"));
