@@ -90,9 +90,9 @@ Labels FitLabels(const std::vector<std::string>& given, int64_t count,
           positions.empty() ? i : positions[static_cast<size_t>(i)];
       text = "@" + std::to_string(number) + " " + text;
     }
-    text = CutToPoints(text, layout.label_size, kMaxLabel);
-    labels.longest =
-        std::max(labels.longest, EstimatedWidth(text, layout.label_size));
+    const double size = layout.label_size * (i == mark ? kBoldWidening : 1);
+    text = CutToPoints(text, size, kMaxLabel);
+    labels.longest = std::max(labels.longest, EstimatedWidth(text, size));
   }
   return labels;
 }

@@ -103,7 +103,7 @@ double SnapUp(double points) {
 double AddTitle(Scene& scene, const std::string& title, double y,
                 double width) {
   for (const std::string& line :
-       WrappedLines(VisibleLines(title), kTitleSize, width)) {
+       WrappedLines(VisibleLines(title), kTitleSize * kBoldWidening, width)) {
     y += kTitleSize * kLineHeight;
     scene.items.push_back(TextItem{.x = kMargin,
                                    .y = y - kTitleSize * (kLineHeight - 1),

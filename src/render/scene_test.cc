@@ -17,7 +17,8 @@ struct Box {
 };
 
 Box Bounds(const TextItem& text) {
-  const double width = EstimatedWidth(text.text, text.size);
+  const double width =
+      EstimatedWidth(text.text, text.size) * (text.bold ? kBoldWidening : 1);
   const double share = text.anchor == TextItem::Anchor::kStart    ? 0
                        : text.anchor == TextItem::Anchor::kMiddle ? 0.5
                                                                   : 1;

@@ -10,6 +10,9 @@
 
 namespace regard::inline v0 {
 
+// Words in bold are wider by about this factor (DejaVu Sans).
+inline constexpr double kBoldWidening = 1.16;
+
 // Points that `text` takes at this font size.
 double EstimatedWidth(std::string_view text, double size);
 
