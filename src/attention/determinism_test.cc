@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "base/parallel_for.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
 #include "tests/support/kernels.h"
@@ -232,28 +233,63 @@ TEST_P(DeterminismTest, WeightTilesAreTheWeights) {
 }
 
 #if defined(__SSE2__)
-// A host that flushes denormals to zero, rounds otherwise, or traps.
-TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
-  Tensor q = Random({1, 2, 20, 8}, 7), k = Random({1, 2, 30, 8}, 8);
-  Tensor v = Random({1, 2, 30, 8}, 9);
-  for (int64_t i = 0; i < v.NumElements(); ++i) {
-    v.AsMutable<float>()[i] *= 1e-38f;  // results are denormal
-  }
+// Denormal results; work enough for two threads.
+struct DenormalProblem {
+  Tensor q = Random({1, 2, 260, 8}, 7);
+  Tensor k = Random({1, 2, 260, 8}, 8);
+  Tensor v = Random({1, 2, 260, 8}, 9);
   AttentionProblem p;
-  p.q = q;
-  p.k = k;
-  p.v = v;
-  const AttentionResult usual = Run(p);
+  DenormalProblem() {
+    for (int64_t i = 0; i < v.NumElements(); ++i) {
+      v.AsMutable<float>()[i] *= 1e-38f;
+    }
+    p.q = q;
+    p.k = k;
+    p.v = v;
+  }
+};
+
+// Flush to zero, round towards zero, round down.
+constexpr unsigned kHostileStates[] = {0x8040u, 0x6000u, 0x2000u};
+
+TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
+  const DenormalProblem problem;
+  const AttentionResult usual = Run(problem.p);
   const unsigned before = _mm_getcsr();
-  for (const unsigned state : {0x8040u, 0x6000u, 0x2000u}) {
+  for (const unsigned state : kHostileStates) {
     const unsigned hostile = before | state;
     _mm_setcsr(hostile);
-    const AttentionResult result = Run(p, 2);
+    const AttentionResult result = Run(problem.p);
     const unsigned after = _mm_getcsr();
     _mm_setcsr(before);
-    EXPECT_EQ(after & ~0x3Fu, hostile & ~0x3Fu);
+    EXPECT_EQ(after & ~0x3Fu, hostile & ~0x3Fu);  // but for the flags
     ExpectSame(result, usual);
   }
+}
+
+// A thread takes over the state of the one that started it: workers of the pool
+// may have been born in a hostile one. A forked child has a pool of its own.
+TEST_P(DeterminismTest, FloatingPointStateOfTheWorkers) {
+  const DenormalProblem problem;
+  const AttentionResult usual = Run(problem.p);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040u);
+    ParallelFor(100, 2, [](int64_t, int) {});
+    _mm_setcsr(before);
+    bool same = true;
+    for (int round = 0; round < 30; ++round) {
+      same = same && SameBits(Run(problem.p, 2).out, usual.out);
+    }
+    _exit(same ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 #endif
 
