@@ -14,9 +14,9 @@ namespace regard::inline v0 {
 namespace {
 
 constexpr double kWeightTolerance = 1e-5;
-// A signed sum gathers the rounding of a whole row, ours and PyTorch's: 1.05e-5
-// measured where no single weight was off by more than 5.3e-6.
-constexpr double kSumTolerance = 2e-5;
+// A signed sum gathers the rounding of a whole row, ours and PyTorch's: at most
+// 6e-6 measured, 1.05e-5 with sums of other lengths in Linear.
+constexpr double kSumTolerance = 1.5e-5;
 constexpr double kHiddenTolerance = 1e-4;  // of the largest entry
 
 class BertGoldenTest : public ::testing::Test {

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
+#include <iterator>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/float_state.h"
@@ -28,6 +29,9 @@ namespace {
 // of oneDNN's AVX-512 kernel and leave enough panels to share out.
 constexpr int64_t kPieceRows = 16;
 constexpr int64_t kPanelColumns = 96;
+// Inputs are summed in chains of this length, whose sums are added. Measured at
+// in = 512: half the rounding error of one chain, for 5 % of the speed.
+constexpr int64_t kChain = 128;
 // Tasks per thread that are aimed at, so that threads end together.
 constexpr int64_t kTasksPerThread = 2;
 
@@ -90,39 +94,80 @@ const dnnl::engine& Engine() {
   return engine;
 }
 
-// The two oneDNN primitives for one panel of weights: its transposition and the
-// product of a piece of rows with it. Shared by all threads: the scratchpad is
-// the caller's, oneDNN's own would be shared silently.
+using dnnl::memory;
+
+// Rows of an array of floats, `stride` apart.
+memory::desc RowsDesc(int64_t rows, int64_t columns, int64_t stride) {
+  return {{rows, columns}, memory::data_type::f32, memory::dims{stride, 1}};
+}
+
+dnnl::primitive_attr OwnScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+// A piece of rows times a chain of the transposed panel; the first chain of a
+// product overwrites, the others add.
+struct ChainKernel {
+  ChainKernel(int64_t in, int64_t columns, int64_t length, bool adds);
+
+  memory::desc rows, weights, out, scratch;
+  dnnl::matmul multiply;
+};
+
+ChainKernel::ChainKernel(int64_t in, int64_t columns, int64_t length, bool adds)
+    : rows(RowsDesc(kPieceRows, length, in)),
+      weights(RowsDesc(length, columns, columns)),
+      out(RowsDesc(kPieceRows, columns, columns)) {
+  dnnl::primitive_attr attributes = OwnScratchpad();
+  if (adds) {
+    dnnl::post_ops add;
+    add.append_sum();
+    attributes.set_post_ops(add);
+  }
+  const dnnl::matmul::primitive_desc product(
+      dnnl::matmul::desc(rows, weights, out), attributes, Engine());
+  scratch = product.scratchpad_desc();
+  multiply = dnnl::matmul(product);
+}
+
+// The oneDNN primitives for one panel of weights: its transposition and the
+// chains. Shared by all threads: the scratchpad is the caller's, oneDNN's own
+// would be shared silently.
 struct PanelKernels {
   PanelKernels(int64_t in, int64_t columns);
+  const ChainKernel& Chain(int64_t begin) const {
+    if (begin == 0) return first;
+    return in - begin < kChain ? last : middle;
+  }
+  size_t ScratchBytes() const;
 
   int64_t in, columns;
-  dnnl::memory::desc rows_desc, weight_desc, out_desc;
-  dnnl::memory::desc packed_desc, pack_scratch_desc, multiply_scratch_desc;
+  memory::desc weight, packed, pack_scratch;
   dnnl::reorder pack;
-  dnnl::matmul multiply;
+  ChainKernel first, middle, last;
   const PanelKernels* next = nullptr;
 };
 
 PanelKernels::PanelKernels(int64_t in, int64_t columns)
-    : in(in), columns(columns) {
-  using dnnl::memory;
-  constexpr memory::data_type kF32 = memory::data_type::f32;
-  rows_desc = {{kPieceRows, in}, kF32, memory::dims{in, 1}};
-  weight_desc = {{in, columns}, kF32, memory::dims{1, in}};
-  out_desc = {{kPieceRows, columns}, kF32, memory::dims{columns, 1}};
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const memory::desc any({in, columns}, kF32, memory::format_tag::any);
-  const dnnl::matmul::primitive_desc product(
-      dnnl::matmul::desc(rows_desc, any, out_desc), attributes, Engine());
-  packed_desc = product.weights_desc();
-  multiply_scratch_desc = product.scratchpad_desc();
-  multiply = dnnl::matmul(product);
-  const dnnl::reorder::primitive_desc reorder(Engine(), weight_desc, Engine(),
-                                              packed_desc, attributes);
-  pack_scratch_desc = reorder.scratchpad_desc();
+    : in(in),
+      columns(columns),
+      weight({in, columns}, memory::data_type::f32, memory::dims{1, in}),
+      packed(RowsDesc(in, columns, columns)),
+      first(in, columns, std::min(in, kChain), /*adds=*/false),
+      middle(in, columns, std::min(in, kChain), /*adds=*/true),
+      last(in, columns, in % kChain == 0 ? std::min(in, kChain) : in % kChain,
+           /*adds=*/true) {
+  const dnnl::reorder::primitive_desc reorder(Engine(), weight, Engine(),
+                                              packed, OwnScratchpad());
+  pack_scratch = reorder.scratchpad_desc();
   pack = dnnl::reorder(reorder);
+}
+
+size_t PanelKernels::ScratchBytes() const {
+  return std::max({pack_scratch.get_size(), first.scratch.get_size(),
+                   middle.scratch.get_size(), last.scratch.get_size()});
 }
 
 // Kernels live for the rest of the process in a list that only grows at its
@@ -170,9 +215,9 @@ class Scratch {
   size_t size_ = 0;
 };
 
-size_t ScratchBytes(const dnnl::memory::desc& desc) {
+size_t RoundedUp(size_t bytes) {
   constexpr size_t kLine = 64;
-  return (desc.get_size() + kLine - 1) / kLine * kLine;
+  return (bytes + kLine - 1) / kLine * kLine;
 }
 
 // One panel of weight columns times the rows of one task.
@@ -183,50 +228,72 @@ class PanelTask {
   void Run(int64_t first_column, int64_t begin, int64_t end);
 
  private:
+  // One chain with its operands; made once per task, since oneDNN's handles
+  // cost as much as a small product.
+  struct BoundChain {
+    BoundChain(const ChainKernel& kernel, float* weights, float* out,
+               float* scratch);
+    void Run(const dnnl::stream& stream, const float* from);
+
+    const ChainKernel* kernel;
+    memory rows, weights, out, scratch;
+  };
+
   void Pack(const float* weight);
-  void Multiply(const float* rows);
   void Store(int64_t first_column, int64_t begin, int64_t end) const;
 
   const GemmProblem& problem_;
   const PanelKernels& kernels_;
   dnnl::stream stream_;
   float *packed_, *padded_, *out_, *scratch_;
+  std::vector<BoundChain> chains_;
 };
+
+PanelTask::BoundChain::BoundChain(const ChainKernel& kernel, float* weights,
+                                  float* out, float* scratch)
+    : kernel(&kernel),
+      rows(kernel.rows, Engine(), nullptr),
+      weights(kernel.weights, Engine(), weights),
+      out(kernel.out, Engine(), out),
+      scratch(kernel.scratch, Engine(), scratch) {}
+
+void PanelTask::BoundChain::Run(const dnnl::stream& stream, const float* from) {
+  rows.set_data_handle(const_cast<float*>(from));
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, rows.get()},
+                                       {DNNL_ARG_WEIGHTS, weights.get()},
+                                       {DNNL_ARG_DST, out.get()},
+                                       {DNNL_ARG_SCRATCHPAD, scratch.get()}};
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(kernel->multiply.get(), stream.get(),
+                             std::size(arguments), arguments),
+      "could not execute a product");
+}
 
 PanelTask::PanelTask(const GemmProblem& problem, const PanelKernels& kernels)
     : problem_(problem), kernels_(kernels), stream_(Engine()) {
   thread_local Scratch scratch;
-  const size_t packed = ScratchBytes(kernels.packed_desc);
-  const size_t padded = ScratchBytes(kernels.rows_desc);
-  const size_t out = ScratchBytes(kernels.out_desc);
-  const size_t rest = std::max(ScratchBytes(kernels.pack_scratch_desc),
-                               ScratchBytes(kernels.multiply_scratch_desc));
-  packed_ = scratch.Floats(packed + padded + out + rest);
+  const size_t packed = RoundedUp(kernels.packed.get_size());
+  const size_t padded =
+      RoundedUp(static_cast<size_t>(kPieceRows * kernels.in) * sizeof(float));
+  const size_t out = RoundedUp(kernels.first.out.get_size());
+  packed_ =
+      scratch.Floats(packed + padded + out + RoundedUp(kernels.ScratchBytes()));
   padded_ = packed_ + packed / sizeof(float);
   out_ = padded_ + padded / sizeof(float);
   scratch_ = out_ + out / sizeof(float);
+  for (int64_t begin = 0; begin < kernels.in; begin += kChain) {
+    chains_.emplace_back(kernels.Chain(begin),
+                         packed_ + begin * kernels.columns, out_, scratch_);
+  }
 }
 
 void PanelTask::Pack(const float* weight) {
-  const dnnl::memory from(kernels_.weight_desc, Engine(),
-                          const_cast<float*>(weight));
-  const dnnl::memory to(kernels_.packed_desc, Engine(), packed_);
-  const dnnl::memory rest(kernels_.pack_scratch_desc, Engine(), scratch_);
+  const memory from(kernels_.weight, Engine(), const_cast<float*>(weight));
+  const memory to(kernels_.packed, Engine(), packed_);
+  const memory rest(kernels_.pack_scratch, Engine(), scratch_);
   kernels_.pack.execute(
       stream_,
       {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, rest}});
-}
-
-void PanelTask::Multiply(const float* rows) {
-  const dnnl::memory src(kernels_.rows_desc, Engine(),
-                         const_cast<float*>(rows));
-  const dnnl::memory weights(kernels_.packed_desc, Engine(), packed_);
-  const dnnl::memory dst(kernels_.out_desc, Engine(), out_);
-  const dnnl::memory rest(kernels_.multiply_scratch_desc, Engine(), scratch_);
-  kernels_.multiply.execute(stream_, {{DNNL_ARG_SRC, src},
-                                      {DNNL_ARG_WEIGHTS, weights},
-                                      {DNNL_ARG_DST, dst},
-                                      {DNNL_ARG_SCRATCHPAD, rest}});
 }
 
 void PanelTask::Store(int64_t first_column, int64_t begin, int64_t end) const {
@@ -256,7 +323,9 @@ void PanelTask::Run(int64_t first_column, int64_t begin, int64_t end) {
       std::fill(padded_ + used, padded_ + kPieceRows * in, 0.0f);
       rows = padded_;
     }
-    Multiply(rows);
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      chains_[i].Run(stream_, rows + static_cast<int64_t>(i) * kChain);
+    }
     Store(first_column, row, piece_end);
   }
 }
