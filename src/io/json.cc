@@ -164,17 +164,7 @@ const char* Explain(simdjson::error_code code) {
               "the file is damaged or of another kind; fetch it again");
 }
 
-std::string CheckedString(std::string_view text, const std::string& name) {
-  // A lone surrogate comes out as bytes that are not UTF-8.
-  if (!simdjson::validate_utf8(text)) {
-    throw Error(ErrorKind::kFormat, name,
-                "not valid JSON: an escaped surrogate without its partner",
-                "the file is damaged or of another kind; fetch it again");
-  }
-  return std::string(text);
-}
-
-Json Convert(simdjson::dom::element element, const std::string& name) {
+Json Convert(simdjson::dom::element element) {
   using Type = simdjson::dom::element_type;
   switch (element.type()) {
     case Type::ARRAY: {
@@ -182,7 +172,7 @@ Json Convert(simdjson::dom::element element, const std::string& name) {
       Json::Array array;
       array.reserve(source.size());
       for (simdjson::dom::element item : source) {
-        array.push_back(Convert(item, name));
+        array.push_back(Convert(item));
       }
       return array;
     }
@@ -191,8 +181,7 @@ Json Convert(simdjson::dom::element element, const std::string& name) {
       Json::Object object;
       object.reserve(source.size());
       for (simdjson::dom::key_value_pair item : source) {
-        object.emplace_back(CheckedString(item.key, name),
-                            Convert(item.value, name));
+        object.emplace_back(std::string(item.key), Convert(item.value));
       }
       return object;
     }
@@ -203,7 +192,7 @@ Json Convert(simdjson::dom::element element, const std::string& name) {
     case Type::DOUBLE:
       return element.get_double().value_unsafe();
     case Type::STRING:
-      return CheckedString(element.get_string().value_unsafe(), name);
+      return std::string_view(element.get_string().value_unsafe());
     case Type::BOOL:
       return element.get_bool().value_unsafe();
     case Type::NULL_VALUE:
@@ -301,7 +290,7 @@ Json Json::Parse(std::string_view text, const std::string& name) {
     error = parser.parse(padded).get(root);
   }
   if (error) NotJson(name, error, simdjson::padded_string(text));
-  return Convert(root, name);
+  return Convert(root);
 }
 
 bool Json::AsBool(const std::string& where) const {
