@@ -60,9 +60,9 @@ std::vector<double> Softmax(const Call& c, int64_t h, bool causal) {
   return weights;
 }
 
-// 150 keys are several tiles of any kernel.
+// 700 keys are several tiles of any kernel.
 TEST(AttentionMapsTest, KeepsEveryWeight) {
-  for (const int64_t n : {1, 5, 150}) {
+  for (const int64_t n : {1, 5, 700}) {
     for (const bool causal : {false, true}) {
       Call call(1, n, 1, n);
       if (causal) call.problem.mask = Mask::Causal();
