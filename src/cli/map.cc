@@ -48,7 +48,7 @@ void Write(const MapRequest& request, const LoadedModel& loaded,
       WriteMapNpz(request.path, request, data, meta);
       break;
     case MapFormat::kCsv:
-      WriteMapCsv(request.path, request, data);
+      WriteMapCsv(request.path, request, data, context.console);
       break;
     case MapFormat::kJson:
       WriteFile(request.path, MapJson(request, data, meta));

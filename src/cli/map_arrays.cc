@@ -129,7 +129,7 @@ void WriteMapNpz(const std::string& path, const MapRequest& request,
 }
 
 void WriteMapCsv(const std::string& path, const MapRequest& request,
-                 const MapData& data) {
+                 const MapData& data, const Console& console) {
   constexpr size_t kChunk = 1 << 16;  // bytes gathered before a write
   const TokenColumns columns = ColumnsOf(request, data);
   const size_t n = data.tokens.size();
@@ -140,6 +140,7 @@ void WriteMapCsv(const std::string& path, const MapRequest& request,
     csv.Cell(name);
   }
   csv.EndRow();
+  Progress progress(console, "csv", static_cast<int64_t>(data.maps.size()));
   for (const ShownMap& map : data.maps) {
     for (size_t c = 0; c < n * n; ++c) {
       csv.Cell(map.group.head.layer);
@@ -152,6 +153,7 @@ void WriteMapCsv(const std::string& path, const MapRequest& request,
       csv.EndRow();
       if (csv.text().size() >= kChunk) writer.Write(csv.Take());
     }
+    progress.Add(1);
   }
   writer.Write(csv.Take());
   writer.Commit();

@@ -17,7 +17,7 @@ void WriteMapNpz(const std::string& path, const MapRequest& request,
 
 // layer, head, query, query_token, key, key_token, weight: one row per cell.
 void WriteMapCsv(const std::string& path, const MapRequest& request,
-                 const MapData& data);
+                 const MapData& data, const Console& console);
 
 // The members of the npz, `meta` as an object, and `nonfinite`: how many
 // weights are written as null. One line.

@@ -65,7 +65,7 @@ TEST(MapCsvTest, OneRowPerCellQuoted) {
   const Example e;
   const TempDir dir;
   const std::string path = dir / "x.csv";
-  WriteMapCsv(path, e.request, e.data);
+  WriteMapCsv(path, e.request, e.data, Console());
   const std::string text = ReadText(path);
   EXPECT_TRUE(
       text.starts_with("layer,head,query,query_token,key,key_token,weight\n"

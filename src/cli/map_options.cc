@@ -27,7 +27,8 @@ void Contradiction(bool wrong, const std::string& what, const std::string& why,
 }
 
 MapFormat FormatOf(const MapOptions& options, bool json) {
-  if (!options.output.path && !options.output.format) {
+  const bool to_stdout = options.output.path.value_or("-") == "-";
+  if (to_stdout && !options.output.format) {
     return json ? MapFormat::kJson : MapFormat::kTerminal;
   }
   const std::string name = OutputFormat(options.output, kFormats);
