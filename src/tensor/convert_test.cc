@@ -74,5 +74,25 @@ TEST(ConvertTest, WholeArraysOfAnyStride) {
   EXPECT_THROW(Converted(columns, DType::kI32), Error);
 }
 
+// Whole arrays take another way than single numbers.
+TEST(ConvertTest, SixteenBitArraysOfAnyStrides) {
+  uint16_t bits[6] = {0x3F80, 0x7FC0, 0x0001, 0x8000, 0xFF80, 0x3555};
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const TensorView rows(bits, dtype, {2, 3});
+    for (const TensorView& view : {rows, rows.Transposed(0, 1)}) {
+      const Tensor same = Tensor::CopyOf(view);
+      const Tensor out = Converted(view, DType::kF32);
+      ASSERT_EQ(out.shape(), view.shape);
+      for (int i = 0; i < 6; ++i) {
+        const uint16_t one = static_cast<const uint16_t*>(same.view().data)[i];
+        const float wanted =
+            dtype == DType::kBF16 ? F32FromBF16(one) : F32FromF16(one);
+        EXPECT_EQ(std::bit_cast<uint32_t>(out.As<float>()[i]),
+                  std::bit_cast<uint32_t>(wanted));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regard::inline v0
