@@ -150,8 +150,9 @@ class Printer {
 void TokenizeLines(const Tokenizer& tokenizer, const Options& options,
                    Context& context) {
   const std::string text = ReadText(*options.text.file);
-  Progress progress(context.console, "tokenize",
-                    static_cast<int64_t>(text.size()));
+  // On a terminal the results themselves show how far it is.
+  const size_t counted = context.console.is_terminal() ? 0 : text.size();
+  Progress progress(context.console, "tokenize", static_cast<int64_t>(counted));
   Printer printer(context, /*lines=*/true);
   std::string_view rest = text;
   while (!rest.empty()) {

@@ -125,6 +125,27 @@ TEST(TerminalTest, WidthIsRespected) {
   }
 }
 
+TEST(TerminalTest, ColourWhereItIsWanted) {
+  const TempDir folder;
+  WriteTinyModel(folder / "tiny");
+  const auto colours = [&](std::vector<std::string> options,
+                           const std::string& term,
+                           const std::string& no_color) {
+    options.insert(options.begin(), {"map", "--model", "./tiny", "it was"});
+    const Finished finished = RunOnTerminal(
+        options, 80,
+        {.directory = folder.path(),
+         .environment = {{"TERM", term}, {"NO_COLOR", no_color}}});
+    EXPECT_EQ(finished.status, 0) << finished.out;
+    return finished.out.find('\x1b') != std::string::npos;
+  };
+  EXPECT_TRUE(colours({}, "xterm", ""));
+  EXPECT_FALSE(colours({}, "dumb", ""));
+  EXPECT_FALSE(colours({}, "xterm", "1"));
+  EXPECT_TRUE(colours({"--color", "always"}, "xterm", "1"));
+  EXPECT_FALSE(colours({"--color", "never"}, "xterm", ""));
+}
+
 TEST(TerminalTest, HostileTextDoesNotReachTheTerminal) {
   const TempDir folder;
   WriteTinyModel(folder / "tiny");
