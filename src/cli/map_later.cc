@@ -1,5 +1,6 @@
 #include "cli/map_later.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "regard/error.h"
@@ -23,8 +24,9 @@ std::string AskedFormat(const OutputOptions& output) {
 
 }  // namespace
 
-bool IsLaterMapFormat(const std::string& format) {
-  return format == "pdf" || format == "graphml";
+const std::vector<std::string>& LaterMapFormats() {
+  static const std::vector<std::string> formats = {"pdf", "graphml"};
+  return formats;
 }
 
 void RefuseLaterMapOptions(const MapOptions& options) {
@@ -33,7 +35,10 @@ void RefuseLaterMapOptions(const MapOptions& options) {
   Refuse(options.theme.has_value(), "--theme", "leave it out");
   Refuse(options.save.has_value(), "--save", "leave it out");
   const std::string format = AskedFormat(options.output);
-  Refuse(IsLaterMapFormat(format), "the format " + format,
+  const std::vector<std::string>& formats = LaterMapFormats();
+  const bool later =
+      std::find(formats.begin(), formats.end(), format) != formats.end();
+  Refuse(later, "the format " + format,
          format == "pdf" ? "use svg or png" : "use csv, json or npz");
 }
 

@@ -1,6 +1,9 @@
 #ifndef REGARD_SRC_CLI_MAP_LATER_H_
 #define REGARD_SRC_CLI_MAP_LATER_H_
 
+#include <string>
+#include <vector>
+
 #include "cli/map_options.h"
 
 namespace regard::inline v0 {
@@ -10,7 +13,7 @@ namespace regard::inline v0 {
 void RefuseLaterMapOptions(const MapOptions& options);
 
 // Formats that are known by name and refused alike.
-bool IsLaterMapFormat(const std::string& format);
+const std::vector<std::string>& LaterMapFormats();
 
 }  // namespace regard::inline v0
 

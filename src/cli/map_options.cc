@@ -14,8 +14,12 @@ namespace regard::inline v0 {
 
 namespace {
 
-const std::vector<std::string> kFormats = {"npz", "csv",     "json", "svg",
-                                           "png", "graphml", "pdf"};
+const std::vector<std::string>& Formats() {
+  static const std::vector<std::string> formats = {"npz", "csv", "json", "svg",
+                                                   "png"};
+  return formats;
+}
+
 // A matrix of numbers in JSON beyond this is a mistake: npz reads back faster.
 constexpr int64_t kMostJsonCells = 2'000'000;
 // A weight with its separator, as most are: "0.0123456789,".
@@ -31,7 +35,7 @@ MapFormat FormatOf(const MapOptions& options, bool json) {
   if (to_stdout && !options.output.format) {
     return json ? MapFormat::kJson : MapFormat::kTerminal;
   }
-  const std::string name = OutputFormat(options.output, kFormats);
+  const std::string name = OutputFormat(options.output, Formats());
   for (const MapFormat format :
        {MapFormat::kNpz, MapFormat::kCsv, MapFormat::kJson, MapFormat::kSvg}) {
     if (Name(format) == name) return format;
@@ -174,14 +178,20 @@ void AddMapOptions(CLI::App& app, MapOptions& o) {
   AddFlag(app, "--numbers", o.numbers, "write the weights into the cells");
   AddReal(app, "--dpi", "N", o.dpi, "dots per inch of a png (default: 300)");
   AddChoice(app, "--view", o.view, {"heat", "arcs"}, "kind of picture");
-  AddOutputOptions(app, o.output, kFormats);
+  std::vector<std::string> formats = Formats();
+  const std::vector<std::string>& later_formats = LaterMapFormats();
+  formats.insert(formats.end(), later_formats.begin(), later_formats.end());
+  AddOutputOptions(app, o.output, formats);
   AddModelOption(app, o.model);
   AddFlag(app, "--words", o.words, "");
   AddText(app, "--theme", "light|dark", o.theme, "");
   AddText(app, "--save", "WHAT", o.save, "");
+  // What does not exist yet is not in the help.
   for (const char* later : {"--words", "--theme", "--save"}) {
-    app.get_option(later)->group("");  // not in the help before it exists
+    app.get_option(later)->group("");
   }
+  app.get_option("--view")->type_name("heat");
+  app.get_option("--format")->type_name(Join(Formats(), "|"));
 }
 
 void CheckMapOptions(const MapOptions& o, bool json) {
