@@ -2,6 +2,7 @@
 """Compares `regard map` and `regard rank` with Transformers in eager mode.
 
 Usage: compare_rank.py REGARD [MODEL_DIRECTORY]
+       compare_rank.py --golden
        (transformers 5.24, torch 2.15, tokenizers 0.23, Python 3.11)
 
 Every column of `rank` is computed anew, in double, from the attentions and the
@@ -9,6 +10,10 @@ value vectors that Transformers gives, for single texts, pairs, spans and texts
 of the greatest length; every weight of `map -o x.npz` is compared; a text that
 is one token too long has to be refused. Prints the largest difference of each
 column and fails when one is above its bound.
+
+--golden writes rank/minilm.json beside this script instead: what the definitions
+give for a few of the cases with all-minilm-l6-v2, which a test of the program
+reads.
 """
 import json
 import os
@@ -21,7 +26,8 @@ import tokenizers
 import torch
 import transformers
 
-PROGRAM = os.path.abspath(sys.argv[1])
+GOLDEN = sys.argv[1:] == ["--golden"]
+PROGRAM = "" if GOLDEN else os.path.abspath(sys.argv[1])
 MODEL = (sys.argv[2] if len(sys.argv) > 2 else
          os.path.expanduser("~/.cache/regard/models/all-minilm-l6-v2"))
 MODEL = MODEL.rstrip("/") + "/"
@@ -134,11 +140,32 @@ def regard(*arguments):
     return subprocess.run([PROGRAM, *arguments], capture_output=True)
 
 
+def write_golden():
+    tokenizer, model = load()
+    cases = []
+    for case in (CASES[0], CASES[1], CASES[4]):
+        text, pair, (source, first, last), (target, to_first, to_last) = case
+        weights, norms, _ = run_reference(tokenizer, model, text, pair)
+        want = reference_rank(weights, norms, first, last, to_first, to_last)
+        heads = [{"layer": layer, "head": head,
+                  **{name: (int(row[name]) if name in ("rank", "row_argmax")
+                            else float(f"{row[name]:.7g}")) for name in BOUNDS}}
+                 for (layer, head), row in want.items()]
+        cases.append({"text": text, "pair": pair, "from": source,
+                      "to": target, "heads": heads})
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank")
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/minilm.json", "w") as file:
+        lines = ",\n".join(json.dumps(case) for case in cases)
+        file.write("[" + lines + "]\n")
+
+
 def main():
     tokenizer, model = load()
     worst = dict.fromkeys(BOUNDS, 0.0)
     worst_map = 0.0
-    for text, pair, (source, first, last), (target, to_first, to_last) in CASES:
+    for case in CASES:
+        text, pair, (source, first, last), (target, to_first, to_last) = case
         weights, norms, tokens = run_reference(tokenizer, model, text, pair)
         want = reference_rank(weights, norms, first, last, to_first, to_last)
         extra = [] if pair is None else ["--pair", pair]
@@ -181,4 +208,7 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if GOLDEN:
+    write_golden()
+else:
+    main()
