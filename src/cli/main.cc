@@ -15,6 +15,15 @@ namespace {
 
 enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongCommandLine = 2 };
 
+constexpr char kMemoryHint[] = "close other programs or ask for less";
+
+// What the library says about memory is without a hint: what helps depends on
+// who called it.
+Error WithHint(const Error& error) {
+  if (error.kind() != ErrorKind::kMemory || !error.hint().empty()) return error;
+  return Error(error.kind(), error.subject(), error.reason(), kMemoryHint);
+}
+
 int Report(const Error& error, bool json, Console& console) {
   const std::string line = std::string("regard: ") + error.what() + "\n";
   if (json) {
@@ -54,11 +63,11 @@ int Run(std::vector<std::string> arguments) {
     context.console.Flush();
     return kDone;
   } catch (const Error& error) {
-    return Report(error, json, console);
+    return Report(WithHint(error), json, console);
   } catch (const std::bad_alloc&) {
-    return Report(Error(ErrorKind::kMemory, "memory", "there is not enough",
-                        "close other programs or ask for less"),
-                  json, console);
+    return Report(
+        Error(ErrorKind::kMemory, "memory", "there is not enough", kMemoryHint),
+        json, console);
   } catch (const std::exception& error) {
     return Report(Error(ErrorKind::kUnsupported, "internal error", error.what(),
                         "please report this with the command line"),

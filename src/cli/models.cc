@@ -39,8 +39,10 @@ std::string AsText() {
                               : "here: " + VisibleText(directory)) +
            "\n";
   }
-  out += "\nLooked for in:\n";
-  for (const std::string& folder : ModelFolders()) {
+  const std::vector<std::string> folders = ModelFolders();
+  out += folders.empty() ? "\nLooked for nowhere: HOME is not set\n"
+                         : "\nLooked for in:\n";
+  for (const std::string& folder : folders) {
     out += "  " + VisibleText(folder) + "\n";
   }
   return out;

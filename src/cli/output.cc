@@ -61,8 +61,12 @@ void AddOutputOptions(CLI::App& app, OutputOptions& options,
 
 std::string OutputFormat(const OutputOptions& options,
                          const std::vector<std::string>& formats) {
-  if (options.format) return *options.format;
   const std::string path = options.path.value_or("-");
+  if (path.empty()) {
+    throw Error(ErrorKind::kUsage, "-o", "the name of the file is empty",
+                "give one, or - for stdout");
+  }
+  if (options.format) return *options.format;
   std::string extension =
       path == "-" ? "" : std::filesystem::path(path).extension().string();
   if (!extension.empty()) extension.erase(0, 1);

@@ -50,6 +50,16 @@ TEST(OutputFormatTest, AsksWhenNothingTells) {
   }
 }
 
+TEST(OutputFormatTest, RefusesAnEmptyName) {
+  try {
+    Format({.path = "", .format = "svg"});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_EQ(error.subject(), "-o");
+  }
+}
+
 TEST(RequireSizeTest, NamesBothNumbers) {
   RequireSize({.max_size = 10}, 10, "ask for less");
   try {

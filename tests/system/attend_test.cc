@@ -253,6 +253,19 @@ TEST_F(AttendTest, NothingIsLeftWhenWritingFails) {
   EXPECT_EQ(folder_.Names(), names);
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // which reserves terabytes
+TEST_F(AttendTest, TooLittleMemoryIsAnError) {
+  WriteArrays({8000, 4}, {8000, 4}, {8000, 4});
+  const auto names = folder_.Names();
+  // 256 MB of weights where the whole program may have as much.
+  ExpectError(Attend({"--weights", "--max-size", "1G", "-o", "out.npz"},
+                     {.memory_limit = 256'000'000}),
+              1,
+              AllOf(HasSubstr("256000000 bytes"), HasSubstr("ask for less")));
+  EXPECT_EQ(folder_.Names(), names);
+}
+#endif
+
 TEST_F(AttendTest, JsonReceipt) {
   WriteArrays({3, 4}, {3, 4}, {3, 4});
   const Json receipt = JsonOf(Attend({"-o", "out.npy", "--json", "--quiet"}));

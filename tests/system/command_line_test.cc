@@ -102,6 +102,11 @@ TEST(ModelsTest, ListsWhatIsThereAndWhatIsNot) {
   EXPECT_EQ(before.Find("folders")->AsArray("").size(), 3u);
 
   std::filesystem::create_directory(folder / "all-minilm-l6-v2");
+  EXPECT_THAT(RunRegard({"models"}, {.environment = {{"HOME", ""},
+                                                     {"XDG_CACHE_HOME", ""},
+                                                     {"REGARD_MODELS", ""}}})
+                  .out,
+              HasSubstr("HOME is not set"));
   const Json after = JsonOf(RunRegard({"models", "--json"}, settings));
   EXPECT_TRUE(after.Find("models")->AsArray("")[0].Find("present")->AsBool(""));
   EXPECT_THAT(RunRegard({"models"}, settings).out,

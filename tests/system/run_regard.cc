@@ -61,6 +61,10 @@ struct Pipe {
     const rlimit limit = {*settings.file_size_limit, *settings.file_size_limit};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (settings.memory_limit) {
+    const rlimit limit = {*settings.memory_limit, *settings.memory_limit};
+    setrlimit(RLIMIT_AS, &limit);
+  }
   std::vector<char*> argv = {const_cast<char*>("regard")};
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));

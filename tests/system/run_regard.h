@@ -20,6 +20,7 @@ struct RunSettings {
   std::map<std::string, std::string> environment = {};
   std::optional<std::string> stdout_path = {};  // instead of a pipe
   std::optional<size_t> file_size_limit = {};   // as `ulimit -f`
+  std::optional<size_t> memory_limit = {};      // as `ulimit -v`
 };
 
 struct Finished {
