@@ -56,15 +56,14 @@ class Mask {
   static Mask Boolean(TensorView allowed) { return Mask(BooleanMask{allowed}); }
 
   // Intersection: visible only where both agree.
-  friend Mask operator&(Mask a, const Mask& b) {
-    a.terms_.insert(a.terms_.end(), b.terms_.begin(), b.terms_.end());
-    return a;
-  }
+  friend Mask operator&(Mask a, const Mask& b) { return a.And(b); }
 
   const std::vector<MaskTerm>& terms() const { return terms_; }
 
  private:
-  explicit Mask(MaskTerm term) : terms_{std::move(term)} {}
+  explicit Mask(MaskTerm term);
+  Mask And(const Mask& other);
+
   std::vector<MaskTerm> terms_;
 };
 

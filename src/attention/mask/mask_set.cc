@@ -1,9 +1,19 @@
 #include "attention/mask/mask_set.h"
 
 #include <limits>
+#include <utility>
 #include <variant>
 
 namespace regard::inline v0 {
+
+// Here rather than in the header: inlined under a sanitizer, copies of the
+// variant make g++ 12 warn of members that are not there.
+Mask::Mask(MaskTerm term) { terms_.push_back(std::move(term)); }
+
+Mask Mask::And(const Mask& other) {
+  terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end());
+  return std::move(*this);
+}
 
 int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum;
