@@ -255,11 +255,10 @@ DrawnMap DrawMap(const MapRequest& request, const std::string& model_name,
   }
   if (request.hides()) notes.push_back(HiddenNote(request, shown));
   if ((leaves_out || request.hides()) && !request.options->vmax) {
-    style.vmax = std::max(
-        RangeEnd(shown.values, leaves_out
-                                   ? special
-                                   : std::vector<bool>(special.size(), false)),
-        style.vmin + 1e-6);
+    const double end = RangeEnd(
+        shown.values,
+        leaves_out ? special : std::vector<bool>(special.size(), false));
+    if (end > style.vmin) style.vmax = end;
   }
   style.note = Join(notes, "; ");
   return drawn;
