@@ -19,6 +19,19 @@ namespace regard::inline v0 {
 // Key j is visible to query i when j <= i + offset.
 struct CausalMask {};
 
+// Key j is visible to query i when j < keys or j <= i + offset: both ways
+// within the prefix, causal behind it. 0 is causal; negative numbers are
+// refused. (Prefix LM: Raffel et al. 2020, section 3.1.1.)
+struct PrefixMask {
+  int64_t keys = 0;
+};
+
+// Positions are cut into chunks of `size` (1 or more), from position 0 on; a
+// query sees the keys of its own chunk, later ones too: intersect with Causal.
+struct ChunkMask {
+  int64_t size = 0;
+};
+
 // Key j is visible when i + offset - j < left and j - (i + offset) <= right.
 // `left` counts the query itself: 1 sees only itself, 0 is refused. `right`
 // counts later keys. Unset: no limit on that side.
@@ -39,13 +52,18 @@ struct BooleanMask {
   TensorView allowed;
 };
 
-using MaskTerm = std::variant<CausalMask, WindowMask, LengthsMask, BooleanMask>;
+using MaskTerm = std::variant<CausalMask, PrefixMask, ChunkMask, WindowMask,
+                              LengthsMask, BooleanMask>;
 
 class Mask {
  public:
   Mask() = default;  // everything is visible
+  explicit Mask(MaskTerm term);
+
   static Mask Full() { return Mask(); }
   static Mask Causal() { return Mask(CausalMask{}); }
+  static Mask Prefix(int64_t keys) { return Mask(PrefixMask{keys}); }
+  static Mask Chunk(int64_t size) { return Mask(ChunkMask{size}); }
   static Mask Window(std::optional<int64_t> left,
                      std::optional<int64_t> right) {
     return Mask(WindowMask{left, right});
@@ -61,7 +79,6 @@ class Mask {
   const std::vector<MaskTerm>& terms() const { return terms_; }
 
  private:
-  explicit Mask(MaskTerm term);
   Mask And(const Mask& other);
 
   std::vector<MaskTerm> terms_;

@@ -34,6 +34,8 @@ class Checker {
                   const Problem& problem) const;
   void Masks(const Problem& problem, bool offset_given) const;
   void Term(const CausalMask&, const Problem&) const {}
+  void Term(const PrefixMask& mask, const Problem&) const;
+  void Term(const ChunkMask& mask, const Problem&) const;
   void Term(const WindowMask& mask, const Problem&) const;
   void Term(const LengthsMask& mask, const Problem& problem) const;
   void Term(const BooleanMask& mask, const Problem& problem) const;
@@ -102,6 +104,18 @@ void Checker::Broadcasts(const TensorView& view, const char* name,
   Memory(view, name);
 }
 
+void Checker::Term(const PrefixMask& mask, const Problem&) const {
+  if (mask.keys >= 0) return;
+  Fail("mask", "a prefix of " + std::to_string(mask.keys) + " keys",
+       "use 0 for a causal mask without prefix");
+}
+
+void Checker::Term(const ChunkMask& mask, const Problem&) const {
+  if (mask.size >= 1) return;
+  Fail("mask", "chunks of size " + std::to_string(mask.size) + " hold no key",
+       "use 1 for the query's own position alone, or no mask for one chunk");
+}
+
 void Checker::Term(const WindowMask& mask, const Problem&) const {
   if (mask.left && *mask.left < 1) {
     Fail("mask",
@@ -147,6 +161,8 @@ void Checker::Term(const BooleanMask& mask, const Problem& p) const {
 
 bool ComparesPositions(const MaskTerm& term) {
   return std::holds_alternative<CausalMask>(term) ||
+         std::holds_alternative<PrefixMask>(term) ||
+         std::holds_alternative<ChunkMask>(term) ||
          std::holds_alternative<WindowMask>(term);
 }
 
@@ -158,7 +174,7 @@ void Checker::Masks(const Problem& p, bool offset_given) const {
   if (!offset_given && p.query_length != p.key_length &&
       std::any_of(terms.begin(), terms.end(), ComparesPositions)) {
     Fail("query_offset",
-         "not set, but a causal or window mask meets Lq = " +
+         "not set, but a mask that compares positions meets Lq = " +
              std::to_string(p.query_length) +
              ", Lk = " + std::to_string(p.key_length),
          "choose top-left, bottom-right or an explicit offset");

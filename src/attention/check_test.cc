@@ -117,8 +117,16 @@ TEST_F(CheckTest, Masks) {
   EXPECT_THAT(Message(), HasSubstr("-1"));
   problem_.mask = Mask::Window(0, std::nullopt);
   EXPECT_THAT(Message(), HasSubstr("counts the query itself"));
-  problem_.mask = Mask::Causal();
-  EXPECT_THAT(Message(), HasSubstr("Lq = 3, Lk = 5"));
+  problem_.mask = Mask::Prefix(-1);
+  EXPECT_THAT(Message(), HasSubstr("a prefix of -1 keys"));
+  problem_.mask = Mask::Chunk(0);
+  EXPECT_THAT(Message(), HasSubstr("chunks of size 0"));
+  for (const Mask& mask : {Mask::Causal(), Mask::Prefix(2), Mask::Chunk(2),
+                           Mask::Window(2, std::nullopt)}) {
+    problem_.query_offset.reset();
+    problem_.mask = mask;
+    EXPECT_THAT(Message(), HasSubstr("Lq = 3, Lk = 5"));
+  }
   problem_.query_offset = QueryOffset::TopLeft();
   EXPECT_EQ(Message(), "no error");
   problem_.query_offset = QueryOffset::At(kMaxOffset + 1);

@@ -155,6 +155,17 @@ TEST_P(DeterminismTest, FormOfTheMask) {
              }))),
              window);
 
+  const AttentionResult chunk = Run(problem.View(Mask::Chunk(150)));
+  ExpectSame(Run(problem.View(fill(
+                 [](int64_t p, int64_t j) { return p / 150 == j / 150; }))),
+             chunk);
+
+  const AttentionResult prefix = Run(problem.View(Mask::Prefix(420)));
+  ExpectSame(Run(problem.View(
+                 fill([](int64_t p, int64_t j) { return j < 420 || j <= p; }))),
+             prefix);
+  ExpectSame(Run(problem.View(Mask::Prefix(0))), causal);
+
   // Fewer keys: by lengths, by a pattern, and by shorter arrays.
   AttentionProblem shorter = problem.View();
   shorter.query_offset = QueryOffset::TopLeft();

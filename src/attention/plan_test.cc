@@ -112,8 +112,8 @@ TEST_F(PlanTest, TheCapIsObeyed) {
 TEST_F(PlanTest, RunAllocatesNothing) {
   const bool pattern[100] = {true};
   problem_.mask = Mask::Causal() & Mask::Window(50, 0) &
-                  Mask::Lengths({90}, {80}) &
-                  Mask::Boolean(TensorView(pattern, {100}));
+                  Mask::Lengths({90}, {80}) & Mask::Prefix(10) &
+                  Mask::Chunk(60) & Mask::Boolean(TensorView(pattern, {100}));
   const float bias[100] = {};
   problem_.bias = TensorView(bias, {100});
   problem_.softcap = 3;

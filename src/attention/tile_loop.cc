@@ -162,6 +162,7 @@ class TileLoop {
                    IndexRange queries) const;
 
   // Tasks.
+  IndexRange SeenKeys(int64_t batch, int64_t kv_head, IndexRange block) const;
   void PackTask(int64_t first_head, int64_t task) const;
   void QueryTask(int64_t first_head, int64_t task, int worker) const;
   Head<T> HeadFor(int64_t kv_index, int64_t slot, int64_t in_group) const;
@@ -263,6 +264,30 @@ void TileLoop<T>::Run() const {
   }
 }
 
+// What some query of some head of the group sees of a key block. Begins with
+// the last queries, which see most under a causal mask, and stops as soon as
+// nothing is left to find.
+template <typename T>
+IndexRange TileLoop<T>::SeenKeys(int64_t batch, int64_t kv_head,
+                                 IndexRange block) const {
+  block = block & IndexRange{0, p_.key_length};
+  IndexRange seen = {block.end, block.begin};
+  for (int64_t g = 0; g < p_.group(); ++g) {
+    const MaskSet mask = p_.MaskOf(batch, kv_head * p_.group() + g);
+    int64_t end = p_.query_length;
+    while (end > 0 && (seen & block) != block) {
+      const int64_t begin =
+          (end - 1) / geometry_.block_queries * geometry_.block_queries;
+      const IndexRange keys = mask.Range({begin, end}, block);
+      if (!keys.empty()) {
+        seen = {std::min(seen.begin, keys.begin), std::max(seen.end, keys.end)};
+      }
+      end = begin;
+    }
+  }
+  return seen;
+}
+
 // Packs one key block of one kv head: the keys that some query sees.
 template <typename T>
 void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
@@ -274,9 +299,7 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   const int64_t first = block * kKeysPerBlock<T>;
   const int64_t count =
       std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
-  const IndexRange visible =
-      p_.MaskOf(batch, kv_head * p_.group()).Range({0, p_.query_length}) &
-      IndexRange{first, first + count};
+  const IndexRange visible = SeenKeys(batch, kv_head, {first, first + count});
   if (visible.empty()) return;
   T* keys = Packed(slot) + first * p_.head_size;
   T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
@@ -317,14 +340,23 @@ Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
           Finite(slot)};
 }
 
+// Calls visit(block) for each key block that these queries can see something
+// of, in order; steps over what lies between.
+template <typename T, typename Visit>
+void ForEachKeyBlock(const MaskSet& mask, IndexRange queries,
+                     const Visit& visit) {
+  IndexRange keys = mask.Range(queries, {0, mask.frame().key_length});
+  while (!keys.empty()) {
+    const int64_t block = keys.begin / kKeysPerBlock<T>;
+    visit(block);
+    keys = mask.Range(queries, {(block + 1) * kKeysPerBlock<T>, keys.end});
+  }
+}
+
 template <typename T>
 void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
                              const Worker<T>& w) const {
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
-  const IndexRange keys = head.mask.Range(queries);
-  const IndexRange blocks = {keys.begin / kKeysPerBlock<T>,
-                             CeilDiv(keys.end, kKeysPerBlock<T>)};
-
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
     PackQueries(HeadOf<T>(p_.q, head.batch, head.head), strip.queries,
@@ -335,19 +367,18 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
     std::fill(strip.state.factor, strip.state.factor + ops_.strip_rows, T{1});
   }
   // A key block stays in the cache while all strips meet it.
-  for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+  ForEachKeyBlock<T>(head.mask, queries, [&](int64_t block) {
     for (int64_t i = 0; i < strips; ++i) {
       Forward(head, StripOf(w, i, queries), block, w);
     }
-  }
+  });
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
     Finish(head, strip);
     if (!outputs_.wants_weights()) continue;
     ClearWeights(head, strip);
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-      Weights(head, strip, block, w);
-    }
+    ForEachKeyBlock<T>(head.mask, queries,
+                       [&](int64_t block) { Weights(head, strip, block, w); });
   }
 }
 
@@ -357,8 +388,8 @@ template <typename T>
 IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
                                int64_t block, const Worker<T>& w) const {
   const int64_t first = block * kKeysPerBlock<T>;
-  const IndexRange keys = head.mask.Range(strip.queries) &
-                          IndexRange{first, first + kKeysPerBlock<T>};
+  const IndexRange keys =
+      head.mask.Range(strip.queries, {first, first + kKeysPerBlock<T>});
   if (keys.empty()) return {};
   const TileClass tile = head.mask.Classify({strip.queries, keys});
   if (tile == TileClass::kEmpty) return {};
@@ -398,7 +429,7 @@ void TileLoop<T>::Hide(const Head<T>& head, const Strip<T>& strip,
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const int64_t query = strip.queries.begin + r;
     T* s = w.scores + r * kScoreStride<T>;
-    const IndexRange range = head.mask.Range({query, query + 1}) & span;
+    const IndexRange range = head.mask.Range({query, query + 1}, span);
     const IndexRange keys =
         range.empty() ? IndexRange{span.end, span.end} : range;
     std::fill(s, s + (keys.begin - span.begin), kHidden);

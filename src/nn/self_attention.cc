@@ -40,12 +40,9 @@ namespace {
 // There is one head, so the natural boolean mask [B, Lq, Lk] lacks the axis of
 // heads.
 struct WithHeadAxis {
-  Mask operator()(const CausalMask&) const { return Mask::Causal(); }
-  Mask operator()(const WindowMask& window) const {
-    return Mask::Window(window.left, window.right);
-  }
-  Mask operator()(const LengthsMask& lengths) const {
-    return Mask::Lengths(lengths.query, lengths.key);
+  template <typename M>
+  Mask operator()(const M& mask) const {
+    return Mask(mask);
   }
   Mask operator()(const BooleanMask& boolean) const {
     const TensorView& allowed = boolean.allowed;

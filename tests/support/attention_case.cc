@@ -171,6 +171,7 @@ std::optional<int64_t> MaybeBelow(int64_t n, int64_t from, Random& random) {
 AttentionCase::AttentionCase(const CaseRequest& request) {
   Random random(request.seed);
   Random layouts(request.seed + 1000);
+  Random more(request.seed + 2000);
   const auto layout = [&] {
     return request.odd_layouts ? static_cast<Layout>(layouts.Below(kLayouts))
                                : Layout::kContiguous;
@@ -251,6 +252,14 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
     if (random.Chance(2)) key_lengths = RandomLengths(batch, keys, random);
     problem_.mask = problem_.mask & Mask::Lengths(query_lengths, key_lengths);
     description_ += " lengths";
+  }
+  if (more.Chance(6)) {
+    problem_.mask = problem_.mask & Mask::Prefix(more.Below(keys + 2));
+    description_ += " prefix";
+  }
+  if (more.Chance(6)) {
+    problem_.mask = problem_.mask & Mask::Chunk(1 + more.Below(keys + 2));
+    description_ += " chunk";
   }
   const Dims full = {batch, heads, queries, keys};
   if (random.Chance(3)) {
@@ -357,6 +366,14 @@ bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
   }
   for (const MaskTerm& term : p.mask.terms()) {
     if (std::holds_alternative<CausalMask>(term) && j > position) return false;
+    if (const auto* prefix = std::get_if<PrefixMask>(&term)) {
+      if (j >= prefix->keys && j > position) return false;
+    }
+    if (const auto* chunk = std::get_if<ChunkMask>(&term)) {
+      if (position < 0 || position / chunk->size != j / chunk->size) {
+        return false;
+      }
+    }
     if (const auto* window = std::get_if<WindowMask>(&term)) {
       if (window->left && position - j >= *window->left) return false;
       if (window->right && j - position > *window->right) return false;

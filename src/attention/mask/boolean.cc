@@ -21,8 +21,9 @@ BytesRow RowOf(const BooleanMask& mask, const MaskFrame& frame, int64_t query) {
 }  // namespace
 
 // Reading the whole row to find its ends would cost as much as the tiles do.
-IndexRange Range(const BooleanMask&, const MaskFrame& frame, IndexRange) {
-  return {0, frame.key_length};
+IndexRange Range(const BooleanMask&, const MaskFrame&, IndexRange,
+                 IndexRange keys) {
+  return keys;
 }
 
 TileClass Classify(const BooleanMask& mask, const MaskFrame& frame,

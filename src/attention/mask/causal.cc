@@ -4,10 +4,9 @@ namespace regard::inline v0 {
 
 // Visible: key <= query + offset.
 
-IndexRange Range(const CausalMask&, const MaskFrame& frame,
-                 IndexRange queries) {
-  return {0, std::clamp<int64_t>(SaturatingAdd(queries.end, frame.offset), 0,
-                                 frame.key_length)};
+IndexRange Range(const CausalMask&, const MaskFrame& frame, IndexRange queries,
+                 IndexRange keys) {
+  return keys & IndexRange{0, SaturatingAdd(queries.end, frame.offset)};
 }
 
 TileClass Classify(const CausalMask&, const MaskFrame& frame,

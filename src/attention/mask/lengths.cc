@@ -17,9 +17,9 @@ int64_t KeyLength(const LengthsMask& mask, const MaskFrame& frame) {
 }  // namespace
 
 IndexRange Range(const LengthsMask& mask, const MaskFrame& frame,
-                 IndexRange queries) {
-  if (queries.begin >= QueryLength(mask, frame)) return {0, 0};
-  return {0, KeyLength(mask, frame)};
+                 IndexRange queries, IndexRange keys) {
+  if (queries.begin >= QueryLength(mask, frame)) return {};
+  return keys & IndexRange{0, KeyLength(mask, frame)};
 }
 
 TileClass Classify(const LengthsMask& mask, const MaskFrame& frame,

@@ -22,16 +22,17 @@ int64_t SaturatingAdd(int64_t a, int64_t b) {
                : std::numeric_limits<int64_t>::min();
 }
 
-IndexRange MaskSet::Range(IndexRange queries) const {
-  IndexRange range = {0, frame_.key_length};
+IndexRange MaskSet::Range(IndexRange queries, IndexRange keys) const {
+  keys = keys & IndexRange{0, frame_.key_length};
   for (const MaskTerm& term : *terms_) {
-    range = range & std::visit(
-                        [&](const auto& mask) {
-                          return regard::Range(mask, frame_, queries);
-                        },
-                        term);
+    if (keys.empty()) return {};
+    keys = std::visit(
+        [&](const auto& mask) {
+          return regard::Range(mask, frame_, queries, keys);
+        },
+        term);
   }
-  return range;
+  return keys;
 }
 
 TileClass MaskSet::Classify(const ScoreTile& tile) const {
@@ -58,7 +59,8 @@ bool MaskSet::Allows(int64_t query, int64_t key) const {
 
 bool MaskSet::HasPattern() const {
   return std::any_of(terms_->begin(), terms_->end(), [](const MaskTerm& term) {
-    return std::holds_alternative<BooleanMask>(term);
+    return std::visit([](const auto& mask) { return regard::HasPattern(mask); },
+                      term);
   });
 }
 
@@ -66,6 +68,7 @@ void MaskSet::AndRow(int64_t query, IndexRange keys, uint8_t* visible) const {
   for (const MaskTerm& term : *terms_) {
     std::visit(
         [&](const auto& mask) {
+          if (!regard::HasPattern(mask)) return;
           regard::AndRow(mask, frame_, query, keys, visible);
         },
         term);

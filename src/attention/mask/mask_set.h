@@ -1,16 +1,19 @@
 // What the tile loop and the kernels ask a mask.
 //
-// Each alternative of MaskTerm answers four questions, in a file of its own
-// (causal.cc, window.cc, lengths.cc, boolean.cc); MaskSet asks all terms of a
-// mask and intersects. An alternative without its four overloads does not
-// compile.
+// Each alternative of MaskTerm answers in a file of its own (causal.cc,
+// window.cc, ...); MaskSet asks all terms of a mask and intersects. An
+// alternative without its overloads does not compile.
 //
-//   Range(rows)      keys outside are hidden from all these rows
-//   Classify(tile)   nothing visible, everything visible, or to be looked at
-//   Allows(q, k)     the definition; the other three must agree with it
-//   AndRow(q, keys)  hides what Range({q, q + 1}) alone doesn't
+//   Range(rows, keys)  what these rows can see of these keys: the rest is
+//                      hidden from all of them, and not read
+//   Classify(tile)     nothing visible, everything visible, or to be looked at
+//   Allows(q, k)       the definition; the others must agree with it
+//   HasPattern()       whether a row may be more than one run of keys
+//   AndRow(q, keys)    hides what Range of one row leaves, in such rows
 //
-// All are pure, allocate nothing and do not fail on a checked problem.
+// More rows or more keys never make a range smaller: what is packed for many
+// rows serves each of them. All are pure, allocate nothing and do not fail on a
+// checked problem.
 #ifndef REGARD_SRC_ATTENTION_MASK_MASK_SET_H_
 #define REGARD_SRC_ATTENTION_MASK_MASK_SET_H_
 
@@ -53,40 +56,39 @@ inline constexpr int64_t kMaxOffset = int64_t{1} << 62;
 // a + b, held at the ends of 64 bits.
 int64_t SaturatingAdd(int64_t a, int64_t b);
 
-IndexRange Range(const CausalMask& mask, const MaskFrame& frame,
-                 IndexRange queries);
-TileClass Classify(const CausalMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile);
-bool Allows(const CausalMask& mask, const MaskFrame& frame, int64_t query,
-            int64_t key);
-inline void AndRow(const CausalMask&, const MaskFrame&, int64_t, IndexRange,
-                   uint8_t*) {}
+// `keys` lie within [0, key_length) and are not empty; the answer is a part of
+// them.
+#define REGARD_MASK(M)                                                        \
+  IndexRange Range(const M& mask, const MaskFrame& frame, IndexRange queries, \
+                   IndexRange keys);                                          \
+  TileClass Classify(const M& mask, const MaskFrame& frame,                   \
+                     const ScoreTile& tile);                                  \
+  bool Allows(const M& mask, const MaskFrame& frame, int64_t query,           \
+              int64_t key);
+REGARD_MASK(CausalMask)
+REGARD_MASK(PrefixMask)
+REGARD_MASK(ChunkMask)
+REGARD_MASK(WindowMask)
+REGARD_MASK(LengthsMask)
+REGARD_MASK(BooleanMask)
+#undef REGARD_MASK
 
-IndexRange Range(const WindowMask& mask, const MaskFrame& frame,
-                 IndexRange queries);
-TileClass Classify(const WindowMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile);
-bool Allows(const WindowMask& mask, const MaskFrame& frame, int64_t query,
-            int64_t key);
-inline void AndRow(const WindowMask&, const MaskFrame&, int64_t, IndexRange,
-                   uint8_t*) {}
+inline bool HasPattern(const CausalMask&) { return false; }
+inline bool HasPattern(const PrefixMask&) { return false; }
+inline bool HasPattern(const ChunkMask&) { return false; }
+inline bool HasPattern(const WindowMask&) { return false; }
+inline bool HasPattern(const LengthsMask&) { return false; }
+inline bool HasPattern(const BooleanMask&) { return true; }
 
-IndexRange Range(const LengthsMask& mask, const MaskFrame& frame,
-                 IndexRange queries);
-TileClass Classify(const LengthsMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile);
-bool Allows(const LengthsMask& mask, const MaskFrame& frame, int64_t query,
-            int64_t key);
-inline void AndRow(const LengthsMask&, const MaskFrame&, int64_t, IndexRange,
-                   uint8_t*) {}
-
-IndexRange Range(const BooleanMask& mask, const MaskFrame& frame,
-                 IndexRange queries);
-TileClass Classify(const BooleanMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile);
-bool Allows(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
-            int64_t key);
-// visible[i] &= mask(query, keys.begin + i)
+// visible[i] &= whether `query` sees keys.begin + i.
+template <typename M>
+void AndRow(const M& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible) {
+  for (int64_t k = keys.begin; k < keys.end; ++k) {
+    visible[k - keys.begin] &=
+        static_cast<uint8_t>(Allows(mask, frame, query, k));
+  }
+}
 void AndRow(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
             IndexRange keys, uint8_t* visible);
 
@@ -97,11 +99,11 @@ class MaskSet {
       : terms_(&mask.terms()), frame_(frame) {}
 
   const MaskFrame& frame() const { return frame_; }
-  // Always within [0, key_length).
-  IndexRange Range(IndexRange queries) const;
+  // Within `keys` and [0, key_length).
+  IndexRange Range(IndexRange queries, IndexRange keys) const;
   TileClass Classify(const ScoreTile& tile) const;
   bool Allows(int64_t query, int64_t key) const;
-  // Whether AndRow can hide anything.
+  // Whether AndRow can hide anything that Range of the row leaves.
   bool HasPattern() const;
   void AndRow(int64_t query, IndexRange keys, uint8_t* visible) const;
 

@@ -29,7 +29,7 @@ struct RandomMask {
   std::vector<uint8_t> pattern;
 };
 
-// An intersection of up to four terms, over up to 9 x 11 scores.
+// An intersection of up to six terms, over up to 9 x 11 scores.
 RandomMask MakeMask(Random& random) {
   RandomMask r;
   r.frame.query_length = 1 + random.Below(9);
@@ -38,6 +38,8 @@ RandomMask MakeMask(Random& random) {
   r.frame.head = random.Below(3);
   r.frame.offset = random.Below(25) - 12;
   if (random.Below(2) == 0) r.mask = r.mask & Mask::Causal();
+  if (random.Below(3) == 0) r.mask = r.mask & Mask::Prefix(random.Below(12));
+  if (random.Below(3) == 0) r.mask = r.mask & Mask::Chunk(1 + random.Below(7));
   if (random.Below(2) == 0) {
     std::optional<int64_t> left, right;
     if (random.Below(3) != 0) left = 1 + random.Below(8);
@@ -93,17 +95,19 @@ TEST(MaskSetTest, RangeClassifyAndRowAgreeWithAllows) {
     const int64_t q1 = q0 + 1 + random.Below(r.frame.query_length - q0);
     const int64_t k0 = random.Below(r.frame.key_length);
     const int64_t k1 = k0 + 1 + random.Below(r.frame.key_length - k0);
-    const IndexRange range = set.Range({q0, q1});
+    const IndexRange range = set.Range({q0, q1}, {k0, k1});
     const ScoreTile tile = {{q0, q1}, {k0, k1}};
+    ASSERT_TRUE(range.empty() || (range & tile.keys) == range);
 
     for (int64_t q = q0; q < q1; ++q) {
-      for (int64_t k = 0; k < r.frame.key_length; ++k) {
+      for (int64_t k = k0; k < k1; ++k) {
         if (k < range.begin || k >= range.end) {
           ASSERT_FALSE(set.Allows(q, k)) << "Range hides a visible key";
         }
       }
       // What the range of one row and AndRow leave is what is allowed.
-      const IndexRange row = set.Range({q, q + 1});
+      const IndexRange row = set.Range({q, q + 1}, {k0, k1});
+      ASSERT_TRUE(row.empty() || (row & range) == row) << "more in fewer rows";
       std::vector<uint8_t> visible(static_cast<size_t>(k1 - k0), 1);
       set.AndRow(q, {k0, k1}, visible.data());
       for (int64_t k = k0; k < k1; ++k) {
@@ -129,7 +133,7 @@ TEST(MaskSetTest, ExtremeOffsetsAndWindowsDoNotWrap) {
       const Mask mask = Mask::Causal() & Mask::Window(width, width);
       const MaskSet set(mask, {0, 0, 4, 5, offset});
       for (int64_t q = 0; q < 4; ++q) {
-        const IndexRange range = set.Range({q, q + 1});
+        const IndexRange range = set.Range({q, q + 1}, {0, 5});
         for (int64_t k = 0; k < 5; ++k) {
           const Wide position = static_cast<Wide>(q) + offset;
           const bool visible = k <= position && position - k < width;

@@ -25,11 +25,10 @@ int64_t LastKey(const WindowMask& mask, const MaskFrame& frame, int64_t query) {
 }  // namespace
 
 IndexRange Range(const WindowMask& mask, const MaskFrame& frame,
-                 IndexRange queries) {
+                 IndexRange queries, IndexRange keys) {
   const int64_t last = LastKey(mask, frame, queries.end - 1);
-  return {std::clamp<int64_t>(FirstKey(mask, frame, queries.begin), 0,
-                              frame.key_length),
-          std::clamp<int64_t>(SaturatingAdd(last, 1), 0, frame.key_length)};
+  return keys & IndexRange{FirstKey(mask, frame, queries.begin),
+                           SaturatingAdd(last, 1)};
 }
 
 TileClass Classify(const WindowMask& mask, const MaskFrame& frame,

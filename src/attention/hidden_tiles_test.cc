@@ -1,0 +1,125 @@
+// A tile that a mask hides is neither computed nor read: keys and values that
+// no query sees lie on pages that can't be read, and no weights are handed over
+// for tiles without a visible key.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "tests/support/attention_case.h"
+#include "tests/support/compare.h"
+#include "tests/support/kernels.h"
+
+namespace regard::inline v0 {
+namespace {
+
+// An array [1, 1, keys, 16] whose pages, of 64 rows each, can be locked.
+class LockableRows {
+ public:
+  static constexpr int64_t kSize = 16;
+  explicit LockableRows(int64_t rows) : rows_(rows) {
+    memory_ = mmap(nullptr, Bytes(rows), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    for (int64_t i = 0; i < rows * kSize; ++i) {
+      static_cast<float*>(memory_)[i] =
+          static_cast<float>(i * 7919 % 101) / 64 - 0.75f;
+    }
+  }
+  LockableRows(const LockableRows&) = delete;
+  ~LockableRows() { munmap(memory_, Bytes(rows_)); }
+
+  TensorView view() const {
+    return {memory_, DType::kF32, {1, 1, rows_, kSize}};
+  }
+  // Rows [begin, end), in whole pages.
+  void Lock(int64_t begin, int64_t end, int rights = PROT_NONE) {
+    ASSERT_EQ(Bytes(begin) % static_cast<size_t>(getpagesize()), 0u);
+    ASSERT_EQ(mprotect(static_cast<char*>(memory_) + Bytes(begin),
+                       Bytes(end - begin), rights),
+              0);
+  }
+
+ private:
+  static size_t Bytes(int64_t rows) {
+    return static_cast<size_t>(rows * kSize) * sizeof(float);
+  }
+  int64_t rows_;
+  void* memory_;
+};
+
+class HiddenTilesTest : public testing::TestWithParam<KernelOnTarget> {
+ protected:
+  static constexpr int64_t kKeys = 4096;
+
+  HiddenTilesTest() {
+    problem_.k = keys_.view();
+    problem_.v = values_.view();
+    SetQueries(100);
+  }
+  void SetQueries(int64_t count) {
+    problem_.q = queries_.view().Slice(2, 0, count);
+  }
+
+  // The result while nothing but the keys of `seen` can be read is the one with
+  // everything in reach; tiles are handed over for no other keys.
+  void ExpectOnlyReads(const std::vector<std::pair<int64_t, int64_t>>& seen) {
+    const AttentionOptions options = OptionsFor(GetParam());
+    const AttentionResult open = Attend(problem_, options);
+    for (LockableRows* rows : {&keys_, &values_}) {
+      rows->Lock(0, kKeys);
+      for (const auto& [begin, end] : seen) {
+        rows->Lock(begin, end, PROT_READ);
+      }
+    }
+    const AttentionResult result = Attend(problem_, options);  // or death
+    EXPECT_TRUE(SameBits(result.out, open.out));
+    EXPECT_TRUE(SameBits(result.lse, open.lse));
+    EXPECT_TRUE(SameBits(result.weights, open.weights));
+    int64_t tiles = 0;
+    ForEachWeightTile(problem_, options, [&](const WeightTile& tile) {
+      ++tiles;
+      if (GetParam().kernel == "reference") return;  // whole rows
+      bool visible = false;
+      for (int64_t i = tile.query_begin; i < tile.query_end; ++i) {
+        for (int64_t j = tile.key_begin; j < tile.key_end; ++j) {
+          visible = visible || Visible(problem_, 0, 0, i, j);
+        }
+      }
+      EXPECT_TRUE(visible) << "queries from " << tile.query_begin
+                           << ", keys from " << tile.key_begin;
+    });
+    EXPECT_GT(tiles, 0);
+    for (LockableRows* rows : {&keys_, &values_}) {
+      rows->Lock(0, kKeys, PROT_READ | PROT_WRITE);
+    }
+  }
+
+  LockableRows keys_{kKeys}, values_{kKeys}, queries_{kKeys};
+  AttentionProblem problem_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, HiddenTilesTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+TEST_P(HiddenTilesTest, Chunk) {
+  problem_.mask = Mask::Chunk(640);
+  problem_.query_offset = QueryOffset::At(1300);
+  ExpectOnlyReads({{1280, 1920}});
+  problem_.query_offset = QueryOffset::At(1850);
+  ExpectOnlyReads({{1280, 2560}});
+  problem_.mask = problem_.mask & Mask::Causal();
+  problem_.query_offset = QueryOffset::At(3500);
+  ExpectOnlyReads({{3200, 3648}});
+}
+
+TEST_P(HiddenTilesTest, Prefix) {
+  problem_.mask = Mask::Prefix(576);
+  problem_.query_offset = QueryOffset::At(0);
+  ExpectOnlyReads({{0, 576}});
+}
+
+}  // namespace
+}  // namespace regard::inline v0
