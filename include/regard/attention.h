@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,41 @@ class AttentionPlan {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What attention over some of the keys of a problem gave.
+struct PartialAttention {
+  TensorView out;  // [B, Hq, Lq, Dv], f32 or f64, any strides
+  TensorView lse;  // [B, Hq, Lq], the same type
+};
+
+// Puts together what attention over disjoint sets of keys gave, as if it had
+// seen all of them at once:
+//
+//   lse = log sum_p e^lse_p,    out = sum_p e^(lse_p - lse) out_p
+//
+// Writes out [B, Hq, Lq, Dv] and, when given, lse [B, Hq, Lq], in the type of
+// the parts, which they may not overlap. Any number of parts, none included.
+//
+// A row of a part with lse -infinity is empty: its out is not read. A row that
+// is empty in all parts is an empty row (out 0, lse -infinity). A row of one
+// part alone comes out bit for bit (a zero as +0). An lse that is NaN or
+// +infinity makes the row's out and lse NaN; an out that isn't finite makes its
+// element not finite, however small the part's share.
+//
+// Sums are kept in double: beside the errors of the parts themselves, the error
+// is at most eps (n + 2 max|lse|) max|out| in out and eps (n + 2 max|lse|) in
+// lse, for n parts, eps that of their type and the maxima over what isn't
+// empty. The same parts in the same order give the same bits, for any number of
+// threads and any strides; in another order, the last bits may differ.
+//
+// Error (kArgument) naming argument, shapes and rule, before anything is
+// written; (kUnsupported) for other types.
+void MergeAttention(std::span<const PartialAttention> parts,
+                    const MutableTensorView& out,
+                    const MutableTensorView& lse = {}, int threads = 0);
+// The same into new arrays; at least one part.
+AttentionResult MergeAttention(std::span<const PartialAttention> parts,
+                               int threads = 0);
 
 // Names of all kernels, best first; "reference" (plain loops in double) last.
 std::vector<std::string> KernelNames();

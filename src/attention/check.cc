@@ -2,34 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 
+#include "attention/array_check.h"
 #include "attention/overlap.h"
 
 namespace regard::inline v0 {
 
 namespace {
 
-// No array is larger; an address plus this many bytes still fits 64 bits.
-constexpr int64_t kMaxBytes = int64_t{1} << 62;
-
-// Collects the parts of the messages, so that each rule is one line below.
-class Checker {
+// The rules of problems and masks, each on one line below.
+class Checker : public ArrayChecker {
  public:
-  explicit Checker(const std::string& function) : function_(function) {}
+  using ArrayChecker::ArrayChecker;
 
-  [[noreturn]] void Fail(const std::string& argument, const std::string& reason,
-                         const std::string& hint = "",
-                         ErrorKind kind = ErrorKind::kArgument) const {
-    throw Error(kind, function_ + ": " + argument, reason, hint);
-  }
-
-  // Shape and type of an array that must be there; its addresses fit 64 bits.
-  void Memory(const TensorView& view, const char* name) const;
-  void Floating(const TensorView& view, const char* name) const;
-  void Shape(const TensorView& view, const char* name, const Dims& wanted,
-             const char* letters) const;
   void Broadcasts(const TensorView& view, const char* name,
                   const Problem& problem) const;
   void Masks(const Problem& problem, bool offset_given) const;
@@ -41,52 +26,7 @@ class Checker {
   void Term(const BooleanMask& mask, const Problem& problem) const;
   void Lengths(const std::vector<int64_t>& lengths, const char* name,
                int64_t limit, const Problem& problem) const;
-
- private:
-  const std::string& function_;
 };
-
-void Checker::Memory(const TensorView& view, const char* name) const {
-  for (const int64_t size : view.shape) {
-    if (size < 0) Fail(name, "shape " + ToString(view.shape) + " is negative");
-  }
-  if (view.NumElements() == 0) return;
-  if (view.data == nullptr) {
-    Fail(name, "no memory for shape " + ToString(view.shape));
-  }
-  // Bytes between the first and the last element. No message is made before
-  // there is an error: a plan's Run allocates nothing.
-  int64_t reach = 0;
-  bool overflow = false;
-  for (int i = 0; i < view.rank(); ++i) {
-    int64_t step;
-    overflow |=
-        __builtin_mul_overflow(view.shape[i] - 1, view.strides[i], &step) ||
-        __builtin_mul_overflow(step, ItemSize(view.dtype), &step) ||
-        step == std::numeric_limits<int64_t>::min() ||
-        __builtin_add_overflow(reach, std::abs(step), &reach) ||
-        reach > kMaxBytes;
-  }
-  if (overflow) {
-    Fail(name,
-         "shape " + ToString(view.shape) + " with strides " +
-             ToString(view.strides) + " does not fit 64-bit addresses",
-         "", ErrorKind::kSize);
-  }
-}
-
-void Checker::Floating(const TensorView& view, const char* name) const {
-  if (view.dtype == DType::kF32 || view.dtype == DType::kF64) return;
-  Fail(name, std::string("type ") + Name(view.dtype) + " is not supported",
-       "convert it to f32 or f64", ErrorKind::kUnsupported);
-}
-
-void Checker::Shape(const TensorView& view, const char* name,
-                    const Dims& wanted, const char* letters) const {
-  if (view.shape == wanted) return;
-  Fail(name, "shape " + ToString(view.shape) + " is not " + letters + " = " +
-                 ToString(wanted));
-}
 
 void Checker::Broadcasts(const TensorView& view, const char* name,
                          const Problem& p) const {
