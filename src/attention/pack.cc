@@ -8,19 +8,34 @@ namespace regard::inline v0 {
 
 namespace {
 
-// Exponent all ones: infinity or NaN. An integer test: unlike a comparison of
-// floats it is turned into vector code.
 template <typename T>
-bool AllFinite(const T* values, int64_t count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+// Whether the exponent of some value has all of the bits `exponent`, or the
+// value is `exact`. Integer tests: unlike comparisons of floats they are turned
+// into vector code.
+template <typename T>
+bool Find(const T* values, int64_t count, BitsOf<T> exponent, BitsOf<T> exact) {
+  BitsOf<T> found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const BitsOf<T> bits = std::bit_cast<BitsOf<T>>(values[i]);
+    found |= ((bits & exponent) == exponent) | (bits == exact);
+  }
+  return found != 0;
+}
+
+template <typename T>
+ValueClass Classify(const T* values, int64_t count) {
+  using Bits = BitsOf<T>;
   constexpr Bits kExponent =
       sizeof(T) == 4 ? Bits{0x7F800000} : static_cast<Bits>(0x7FFull << 52);
-  Bits found = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const Bits bits = std::bit_cast<Bits>(values[i]);
-    found |= (bits & kExponent) == kExponent;
-  }
-  return found == 0;
+  // The two highest bits of an exponent: values from 2^65 on (2^513). No number
+  // of smaller ones sums up to infinity.
+  constexpr Bits kLarge = Bits{3} << (8 * sizeof(T) - 3);
+  constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(T) - 1);
+  if (!Find(values, count, kLarge, kMinusZero)) return ValueClass::kOrdinary;
+  return Find(values, count, kExponent, kExponent) ? ValueClass::kNotFinite
+                                                   : ValueClass::kUnusual;
 }
 
 }  // namespace
@@ -56,9 +71,9 @@ void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
 }
 
 template <typename T>
-bool PackValues(const Matrix<T>& v, int64_t first, int64_t count,
-                IndexRange visible, int64_t columns, int64_t padded_columns,
-                int64_t panel, T* to) {
+ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
+                      IndexRange visible, int64_t columns,
+                      int64_t padded_columns, int64_t panel, T* to) {
   const IndexRange whole = {first, first + count};
   if ((visible & whole) != whole || columns != padded_columns) {
     std::fill(to, to + padded_columns * count, T{0});
@@ -73,7 +88,7 @@ bool PackValues(const Matrix<T>& v, int64_t first, int64_t count,
       for (int64_t e = 0; e < used; ++e) packed[e] = row[e * v.column_stride];
     }
   }
-  return AllFinite(to, padded_columns * count);
+  return Classify(to, padded_columns * count);
 }
 
 #define REGARD_INSTANTIATE(T)                                               \
@@ -81,8 +96,8 @@ bool PackValues(const Matrix<T>& v, int64_t first, int64_t count,
                             double, T*);                                    \
   template void PackKeys(const Matrix<T>&, int64_t, int64_t, IndexRange,    \
                          int64_t, int64_t, T*);                             \
-  template bool PackValues(const Matrix<T>&, int64_t, int64_t, IndexRange,  \
-                           int64_t, int64_t, int64_t, T*);
+  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,        \
+                                 IndexRange, int64_t, int64_t, int64_t, T*);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

@@ -36,14 +36,20 @@ template <typename T>
 void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
               IndexRange visible, int64_t depth, int64_t panel, T* to);
 
+// What kernels must know of the values of a key block.
+enum class ValueClass : uint8_t {
+  kOrdinary,
+  kUnusual,    // finite, some so large that their sum may overflow, or some -0
+  kNotFinite,  // some NaN or infinity
+};
+
 // Panels of `panel` columns, one after the other, each [count][panel] (the last
 // one narrower when `padded_columns` is not a multiple of `panel`). Columns
-// from `columns` on, and keys outside `visible`, are 0. Returns whether
-// everything is finite.
+// from `columns` on, and keys outside `visible`, are 0.
 template <typename T>
-bool PackValues(const Matrix<T>& v, int64_t first, int64_t count,
-                IndexRange visible, int64_t columns, int64_t padded_columns,
-                int64_t panel, T* to);
+ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
+                      IndexRange visible, int64_t columns,
+                      int64_t padded_columns, int64_t panel, T* to);
 
 }  // namespace regard::inline v0
 

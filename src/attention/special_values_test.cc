@@ -142,19 +142,103 @@ TEST_P(SpecialValuesTest, ValuesThatAreNotFinite) {
   }
 }
 
-// A row with one visible key gives its v, bit for bit, large and denormal too.
+// A row with one visible key gives its v, bit for bit: large, denormal, -0.
 TEST_P(SpecialValuesTest, OneVisibleKeyIsExact) {
   problem_.mask = Mask::Window(1, 0);
   problem_.query_offset = QueryOffset::At(500);
   problem_.scale = 1e4;
-  const float values[] = {kMax, -kMax, 1e-45f, -1e-39f, 0.1f, 1 / 3.0f};
+  const float values[] = {kMax, -kMax,    1e-45f, -1e-39f,
+                          0.1f, 1 / 3.0f, 0.0f,   -0.0f};
   for (int64_t i = 0; i < kQueries; ++i) {
     for (int64_t e = 0; e < kSize; ++e) {
-      SetValue(500 + i, e, values[(i + e) % 6]);
+      SetValue(500 + i, e, values[(i + e) % 8]);
     }
   }
   const AttentionResult r = Run();
   EXPECT_TRUE(SameBits(r.out, v_.view().Slice(2, 500, 500 + kQueries)));
+
+  // The same keys shown by a bias.
+  Tensor bias(DType::kF32, {kQueries, kKeys});
+  for (int64_t i = 0; i < kQueries; ++i) {
+    for (int64_t j = 0; j < kKeys; ++j) {
+      bias.AsMutable<float>()[i * kKeys + j] = j == 500 + i ? 1 : -kInf;
+    }
+  }
+  problem_.mask = Mask::Full();
+  problem_.bias = bias;
+  EXPECT_TRUE(SameBits(Run().out, r.out));
+}
+
+// An empty row is +0.
+TEST_P(SpecialValuesTest, EmptyRowsArePositiveZeros) {
+  problem_.mask = Mask::Causal();
+  problem_.query_offset = QueryOffset::At(-4);
+  for (int64_t j = 0; j < kKeys; ++j) SetValue(j, 2, -0.0f);
+  const AttentionResult r = Run();
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t e = 0; e < kSize; ++e) {
+      ASSERT_FALSE(std::signbit(Out(r, i, e))) << i << " " << e;
+    }
+  }
+}
+
+// A mean of values is finite where their sum is not, and the other columns keep
+// their bits.
+TEST_P(SpecialValuesTest, LargeValues) {
+  const AttentionResult small = Run();
+  for (int64_t j = 0; j < kKeys; ++j) {
+    SetValue(j, 3, 0.9f * kMax);
+    SetValue(j, 34, v_.As<float>()[j * kSize + 34] * 0x1p126f);
+  }
+  const AttentionResult r = Run();
+  for (int64_t i = 0; i < kQueries; ++i) {
+    ASSERT_NEAR(Out(r, i, 3) / (0.9f * kMax), 1, 1e-6);
+    ASSERT_NEAR(Out(r, i, 34) / 0x1p126f, Out(small, i, 34), 1e-6);
+    for (int64_t e = 0; e < kSize; ++e) {
+      if (e == 3 || e == 34) continue;
+      ASSERT_EQ(Out(r, i, e), Out(small, i, e)) << i << " " << e;
+    }
+  }
+}
+
+// Scale times q may leave the range of f32 where the score does not.
+TEST_P(SpecialValuesTest, LargeAndSmallScales) {
+  problem_.scale = 1;
+  const AttentionResult usual = Run();
+  const Tensor q = q_.Clone(), k = k_.Clone();
+  // Exponents of scale, q and k that cancel.
+  constexpr int kExponents[][3] = {
+      {100, 20, -120}, {60, 70, -130}, {-90, -10, 100}, {140, -70, -70}};
+  for (const auto& [of_scale, of_q, of_k] : kExponents) {
+    for (int64_t i = 0; i < q.NumElements(); ++i) {
+      q_.AsMutable<float>()[i] = std::ldexp(q.As<float>()[i], of_q);
+    }
+    for (int64_t i = 0; i < k.NumElements(); ++i) {
+      k_.AsMutable<float>()[i] = std::ldexp(k.As<float>()[i], of_k);
+    }
+    problem_.scale = std::ldexp(1.0, of_scale);
+    EXPECT_TRUE(AllWithin(Run().out, usual.out, 1e-6)) << of_scale;
+  }
+}
+
+// What a bias of -infinity hides has no effect, NaN included.
+TEST_P(SpecialValuesTest, NaNBehindABias) {
+  Tensor bias(DType::kF32, {1, kKeys});
+  for (const int64_t j : {0, 17, 511, 512, 699}) {
+    bias.AsMutable<float>()[j] = -kInf;
+  }
+  problem_.bias = bias;
+  const AttentionResult clean = Run();
+  for (const float bad : {kNaN, kInf, -kInf}) {
+    for (const int64_t j : {0, 17, 511, 512, 699}) {
+      SetKey(j, bad);
+      SetValue(j, j % kSize, bad);
+    }
+    const AttentionResult r = Run();
+    EXPECT_TRUE(SameBits(r.out, clean.out));
+    EXPECT_TRUE(SameBits(r.lse, clean.lse));
+    EXPECT_TRUE(SameBits(r.weights, clean.weights));
+  }
 }
 
 // Finite scores up to the limit of f32: the maximum is subtracted first.

@@ -64,8 +64,9 @@ TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
   worker_elements =
       Sum(Sum(Lines<T>(Product(block_queries, p.head_size)),
               Lines<T>(Product(block_queries, columns))),
-          Lines<T>(3 * block_queries) + Lines<T>(rows * kScoreStride<T>) +
-              Lines<T>(kKeysPerBlock<T>));
+          Sum(Lines<T>(columns), Lines<T>(3 * block_queries) +
+                                     Lines<T>(rows * kScoreStride<T>) +
+                                     Lines<T>(kKeysPerBlock<T>)));
   worker_bytes = RoundUp(
       Sum(Product(worker_elements, kSize), (rows + 1) * kKeysPerBlock<T>), 64);
   scratch_bytes = Sum(packed_bytes, Product(worker_bytes, threads));
@@ -74,9 +75,11 @@ TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
 namespace {
 
 // q k^T is computed with a power of two and the sign of the scale folded into q
-// (exact); the rest of it, in [1, 2), multiplies the difference of a score and
-// its maximum, together with log2(e): large scores keep their exactness. Where
-// softcap or bias need the score itself, it is multiplied out first.
+// (exact): one below 1, so that neither q nor a sum leaves the range of T where
+// the score does not. The rest of the scale multiplies the difference of a
+// score and its maximum, together with log2(e): large scores keep their
+// exactness. Where softcap or bias need the score itself, it is multiplied out
+// first.
 template <typename T>
 struct ScaleParts {
   double folded;
@@ -86,15 +89,21 @@ struct ScaleParts {
   T cap;             // 0: none
 
   ScaleParts(double scale, double softcap, bool explicit_scores) {
-    int exponent = 1;
-    double mantissa =
-        scale == 0 ? 1 : 2 * std::frexp(std::fabs(scale), &exponent);
-    folded =
-        scale == 0 ? 0 : std::copysign(std::ldexp(1.0, exponent - 1), scale);
-    rest = explicit_scores ? static_cast<T>(mantissa) : T{1};
-    if (explicit_scores) mantissa = 1;
-    log2_scale = static_cast<T>(mantissa * std::numbers::log2e);
-    lse_scale = mantissa;
+    int exponent = 0;  // |scale| = mantissa * 2^exponent, mantissa in [1/2, 1)
+    const double mantissa = std::frexp(std::fabs(scale), &exponent);
+    // No sum is longer than 2^kFolded; the rest fits the exponents of T.
+    constexpr int kFolded = 32, kRest = 100;
+    const int rest_exponent =
+        std::clamp(exponent - std::clamp(exponent, -kFolded, 1), -kRest, kRest);
+    folded = scale == 0
+                 ? 0
+                 : std::copysign(std::ldexp(1.0, exponent - 1 - rest_exponent),
+                                 scale);
+    double factor = scale == 0 ? 1 : std::ldexp(2 * mantissa, rest_exponent);
+    rest = explicit_scores ? static_cast<T>(factor) : T{1};
+    if (explicit_scores) factor = 1;
+    log2_scale = static_cast<T>(factor * std::numbers::log2e);
+    lse_scale = factor;
     // Past the range of T a cap caps nothing; below it, everything.
     constexpr double kLargest = std::numeric_limits<T>::max();
     cap = softcap > kLargest ? T{0} : static_cast<T>(softcap);
@@ -111,7 +120,7 @@ struct Head {
   MaskSet mask;
   const T* keys;
   const T* values;
-  const uint8_t* finite;  // per key block: whether all its values are
+  const ValueClass* classes;  // of the values of each key block
 };
 
 // A few queries: their packed rows, their part of the output, their state.
@@ -130,10 +139,21 @@ struct Worker {
   T* q;              // [strips][D][strip_rows]
   T* out;            // [strips][strip_rows][columns]
   T* state;          // max, sum, factor of every row
+  T* refined;        // [columns]
   T* scores;         // [strip_rows][kScoreStride]
   T* bias;           // [kKeysPerBlock]
   uint8_t* visible;  // [kKeysPerBlock]
   uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
+};
+
+// Packed values of one key block.
+template <typename T>
+struct ValueTile {
+  const T* data;
+  int64_t panel_rows;
+  // Keys of the block before the span. In a column panel narrower than `panel`
+  // the rows are narrower too, which `accumulate` takes into account.
+  int64_t skipped;
 };
 
 template <typename T>
@@ -156,7 +176,7 @@ class TileLoop {
 
   // Memory.
   T* Packed(int64_t slot) const;
-  uint8_t* Finite(int64_t slot) const;
+  ValueClass* Classes(int64_t slot) const;
   Worker<T> WorkerOf(int worker) const;
   Strip<T> StripOf(const Worker<T>& worker, int64_t index,
                    IndexRange queries) const;
@@ -182,9 +202,14 @@ class TileLoop {
                   const Worker<T>& worker) const;
 
   // Consumers.
+  ValueTile<T> ValuesOf(const Head<T>& head, int64_t block,
+                        IndexRange span) const;
   void Forward(const Head<T>& head, const Strip<T>& strip, int64_t block,
                const Worker<T>& worker) const;
-  void Finish(const Head<T>& head, const Strip<T>& strip) const;
+  void Finish(const Head<T>& head, const Strip<T>& strip, bool unusual,
+              const Worker<T>& worker) const;
+  void Refine(const Head<T>& head, const Strip<T>& strip, int64_t row,
+              const Worker<T>& worker) const;
   void ClearWeights(const Head<T>& head, const Strip<T>& strip) const;
   void Weights(const Head<T>& head, const Strip<T>& strip, int64_t block,
                const Worker<T>& worker) const;
@@ -208,8 +233,8 @@ T* TileLoop<T>::Packed(int64_t slot) const {
 }
 
 template <typename T>
-uint8_t* TileLoop<T>::Finite(int64_t slot) const {
-  return reinterpret_cast<uint8_t*>(Packed(geometry_.wave_heads)) +
+ValueClass* TileLoop<T>::Classes(int64_t slot) const {
+  return reinterpret_cast<ValueClass*>(Packed(geometry_.wave_heads)) +
          slot * geometry_.key_blocks;
 }
 
@@ -226,6 +251,7 @@ Worker<T> TileLoop<T>::WorkerOf(int worker) const {
   w.q = take(geometry_.block_queries * p_.head_size);
   w.out = take(geometry_.block_queries * geometry_.columns);
   w.state = take(3 * geometry_.block_queries);
+  w.refined = take(geometry_.columns);
   w.scores = take(ops_.strip_rows * kScoreStride<T>);
   w.bias = take(kKeysPerBlock<T>);
   w.visible = reinterpret_cast<uint8_t*>(at);
@@ -305,7 +331,7 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
   PackKeys(HeadOf<T>(p_.k, batch, kv_head), first, count, visible, p_.head_size,
            ops_.panel, keys);
-  Finite(slot)[block] =
+  Classes(slot)[block] =
       PackValues(HeadOf<T>(p_.v, batch, kv_head), first, count, visible,
                  p_.value_size, geometry_.columns, ops_.panel, values);
 }
@@ -337,7 +363,7 @@ Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
           p_.MaskOf(batch, head),
           Packed(slot),
           Packed(slot) + geometry_.packed_keys,
-          Finite(slot)};
+          Classes(slot)};
 }
 
 // Calls visit(block) for each key block that these queries can see something
@@ -366,15 +392,17 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
     std::fill(strip.state.sum, strip.state.sum + ops_.strip_rows, T{0});
     std::fill(strip.state.factor, strip.state.factor + ops_.strip_rows, T{1});
   }
+  bool unusual = false;
   // A key block stays in the cache while all strips meet it.
   ForEachKeyBlock<T>(head.mask, queries, [&](int64_t block) {
     for (int64_t i = 0; i < strips; ++i) {
       Forward(head, StripOf(w, i, queries), block, w);
     }
+    unusual |= head.classes[block] != ValueClass::kOrdinary;
   });
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
-    Finish(head, strip);
+    Finish(head, strip, unusual, w);
     if (!outputs_.wants_weights()) continue;
     ClearWeights(head, strip);
     ForEachKeyBlock<T>(head.mask, queries,
@@ -459,36 +487,51 @@ void TileLoop<T>::MarkHidden(const Strip<T>& strip, int64_t count,
 // ---------------------------------------------------------------- consumers
 
 template <typename T>
+ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
+                                   IndexRange span) const {
+  const int64_t first = block * kKeysPerBlock<T>;
+  return {head.values + first * geometry_.columns,
+          std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first),
+          span.begin - first};
+}
+
+template <typename T>
 void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
                           int64_t block, const Worker<T>& w) const {
   const IndexRange span = Scores(head, strip, block, w);
   if (span.empty()) return;
   const int64_t count = span.end - span.begin;
-  const bool finite = head.finite[block] != 0;
+  const bool finite = head.classes[block] != ValueClass::kNotFinite;
   if (!finite) MarkHidden(strip, count, w);
   ops_.softmax(strip.rows(), w.scores, count, scale_.log2_scale, strip.state);
   if (!outputs_.out.given()) return;
 
-  const int64_t first = block * kKeysPerBlock<T>;
-  const int64_t panel_rows =
-      std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
-  const T* values = head.values + first * geometry_.columns;
-  // The first key of the span; in a column panel narrower than `panel` the row
-  // is narrower too, which `accumulate` takes into account.
-  const int64_t skipped = span.begin - first;
+  const ValueTile<T> values = ValuesOf(head, block, span);
   if (finite) {
-    ops_.accumulate(strip.rows(), w.scores, values, skipped, count, panel_rows,
-                    geometry_.columns, strip.state.factor, strip.out);
+    ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped, count,
+                    values.panel_rows, geometry_.columns, strip.state.factor,
+                    strip.out);
   } else {
     // A hidden value that isn't finite must not even be multiplied by 0.
-    ops_.accumulate_visible(strip.rows(), w.scores, values, skipped, count,
-                            panel_rows, geometry_.columns, strip.state.factor,
-                            w.hidden, strip.out);
+    ops_.accumulate_visible(strip.rows(), w.scores, values.data, values.skipped,
+                            count, values.panel_rows, geometry_.columns,
+                            strip.state.factor, w.hidden, strip.out);
   }
 }
 
+// Whether a running sum, divided by `sum` at the end, is right in all of a row.
+// It is not for values so large that their sum overflows where their mean does
+// not, and loses the sign of a -0 that has all the weight.
 template <typename T>
-void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip) const {
+bool IsExact(const T* row, int64_t size, T sum) {
+  return !std::isfinite(sum) || std::all_of(row, row + size, [&](T x) {
+    return std::isfinite(x) && (x != 0 || sum != 1);
+  });
+}
+
+template <typename T>
+void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
+                         bool unusual, const Worker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const int64_t query = strip.queries.begin + r;
     const T sum = strip.state.sum[r];
@@ -506,10 +549,41 @@ void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip) const {
     if (!outputs_.out.given()) continue;
     T* row = strip.out + r * geometry_.columns;
     ops_.finish(row, geometry_.columns, sum);
+    if (unusual && !IsExact(row, p_.value_size, sum)) Refine(head, strip, r, w);
     const Dims& strides = outputs_.out.strides;
     T* to = outputs_.out.AsMutable<T>() + head.batch * strides[0] +
             head.head * strides[1] + query * strides[2];
     for (int64_t e = 0; e < p_.value_size; ++e) to[e * strides[3]] = row[e];
+  }
+}
+
+// Computes what is not exact in a row once more: the sum of weight times value
+// over the visible keys, from -0, which changes nothing that is added to it.
+template <typename T>
+void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
+                         const Worker<T>& w) const {
+  const int64_t query = strip.queries.begin + r;
+  const RowState<T> state = {strip.state.max + r, strip.state.sum + r,
+                             strip.state.factor + r};
+  const Strip<T> one = {{query, query + 1},
+                        strip.q + r,
+                        strip.out + r * geometry_.columns,
+                        state};
+  *state.factor = 1;
+  std::fill(w.refined, w.refined + geometry_.columns, -T{0});
+  ForEachKeyBlock<T>(head.mask, one.queries, [&](int64_t block) {
+    const IndexRange span = Scores(head, one, block, w);
+    if (span.empty()) return;
+    const int64_t count = span.end - span.begin;
+    MarkHidden(one, count, w);
+    ops_.weights(w.scores, count, scale_.log2_scale, *state.max, *state.sum);
+    const ValueTile<T> values = ValuesOf(head, block, span);
+    ops_.accumulate_visible(1, w.scores, values.data, values.skipped, count,
+                            values.panel_rows, geometry_.columns, state.factor,
+                            w.hidden, w.refined);
+  });
+  for (int64_t e = 0; e < p_.value_size; ++e) {
+    if (!IsExact(one.out + e, 1, *state.sum)) one.out[e] = w.refined[e];
   }
 }
 

@@ -42,7 +42,7 @@ struct FlashOps {
                  int64_t count, T* s);
   // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
   void (*cap)(T* s, int64_t count, T scale, T cap);
-  // s[i] += bias[i]
+  // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN.
   void (*add)(T* s, const T* bias, int64_t count);
   // Updates max, sum and factor of each row with count new scores; s becomes
   // 2^(log2_scale * (s - max)).

@@ -49,9 +49,14 @@ void Store(const MutableTensorView& view, const Row& row, int64_t i,
       static_cast<T>(value);
 }
 
-// scale * q . k_j, softcap, + bias
+// scale * q . k_j, softcap, + bias; a bias of -infinity hides the key.
 template <typename T>
 double Score(const Problem& p, const Row& row, int64_t j) {
+  double bias = 0;
+  if (p.bias.given()) {
+    LoadBias(p.bias, row.batch, row.head, row.query, j, 1, &bias);
+  }
+  if (bias == -kInfinity) return bias;
   const int64_t kv_head = row.head / p.group();
   double dot = 0;
   for (int64_t begin = 0; begin < p.head_size; begin += kPiece) {
@@ -63,13 +68,7 @@ double Score(const Problem& p, const Row& row, int64_t j) {
     }
     dot += piece;
   }
-  double score = Softcap(p.scale * dot, p.softcap);
-  if (p.bias.given()) {
-    double bias;
-    LoadBias(p.bias, row.batch, row.head, row.query, j, 1, &bias);
-    score += bias;
-  }
-  return score;
+  return Softcap(p.scale * dot, p.softcap) + bias;
 }
 
 // The executable specification. A score of -infinity stands for a hidden key,
@@ -100,7 +99,8 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
   // 4. Weights: 0 for hidden keys, so for all keys of an empty row.
   const double lse = sum == 0 ? -kInfinity : max + std::log(sum);
   double* out = scratch.out;  // [Dv]
-  std::fill(out, out + p.value_size, 0.0);
+  // A sum that starts at -0 leaves the -0 of an only visible key as it is.
+  std::fill(out, out + p.value_size, sum == 0 ? 0.0 : -0.0);
   const int64_t kv_head = row.head / p.group();
   for (int64_t j = 0; j < p.key_length; ++j) {
     const bool hidden = s[j] == -kInfinity;

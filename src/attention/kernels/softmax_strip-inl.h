@@ -110,13 +110,17 @@ HWY_INLINE void CapScores(T* HWY_RESTRICT s, int64_t count, T scale, T cap) {
   }
 }
 
+// A bias of -infinity hides its key, whatever the score: NaN too.
 template <typename T>
 HWY_INLINE void AddScores(T* HWY_RESTRICT s, const T* HWY_RESTRICT bias,
                           int64_t count) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
+  const auto hide = hn::Set(d, MinusInfinity<T>());
   for (int64_t i = 0; i < count; i += kLanes) {
-    hn::Store(hn::Add(hn::Load(d, s + i), hn::Load(d, bias + i)), d, s + i);
+    const auto b = hn::Load(d, bias + i);
+    const auto sum = hn::Add(hn::Load(d, s + i), b);
+    hn::Store(hn::IfThenElse(hn::Eq(b, hide), hide, sum), d, s + i);
   }
 }
 
