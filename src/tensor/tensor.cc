@@ -150,9 +150,9 @@ TensorView::TensorView(const void* data, DType dtype, Dims shape, Dims strides)
 }
 
 bool TensorView::IsContiguous() const {
+  if (NumElements() == 0) return true;
   int64_t expected = 1;
   for (int i = rank() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
     expected *= shape[i];
   }

@@ -24,6 +24,9 @@ TEST(TensorTest, ViewsShareMemory) {
   EXPECT_EQ(part.Unsqueezed(0).shape, (Dims{1, 3, 2}));
   EXPECT_FALSE(part.IsContiguous());
   EXPECT_TRUE(t.view().Reshaped({6, 4}).IsContiguous());
+  const Tensor empty(DType::kF32, {0, 2, 3});
+  EXPECT_TRUE(empty.view().IsContiguous());
+  EXPECT_EQ(empty.view().Reshaped({2, 3, 0}).shape, (Dims{2, 3, 0}));
 }
 
 TEST(TensorTest, NegativeAndZeroStrides) {

@@ -177,6 +177,8 @@ TEST_F(AttendTest, EmptyRowsAreZeroAndCounted) {
 TEST_F(AttendTest, NothingAtAllIsLegal) {
   WriteArrays({2, 3, 0, 8}, {2, 3, 0, 8}, {2, 3, 0, 4});
   EXPECT_EQ(Output({"--causal", "top-left"}).shape(), Dims({2, 3, 0, 4}));
+  WriteArrays({0, 3, 5, 8}, {0, 3, 5, 8}, {0, 3, 5, 4});
+  EXPECT_EQ(Output({}).shape(), Dims({0, 3, 5, 4}));
   WriteArrays({3, 0}, {2, 0}, {2, 1});
   const Tensor mean = Output({});  // all scores are 0
   EXPECT_NEAR(mean.As<float>()[0], (v_.As<float>()[0] + v_.As<float>()[1]) / 2,
