@@ -31,6 +31,13 @@ struct HeatMapStyle {
   std::string note = {};  // what the reader must know: masses hidden, pooling
 };
 
+// Neighbouring rows or columns to point at.
+struct Mark {
+  int64_t first = 0, count = 1;
+
+  bool Holds(int64_t i) const { return i >= first && i < first + count; }
+};
+
 // One map with its labels. Row 0 is drawn on top.
 struct HeatMap {
   TensorView values = {};  // [rows, columns] f32; NaN cells are drawn as such
@@ -41,7 +48,7 @@ struct HeatMap {
   std::vector<int64_t> positions = {};
   // Special tokens; may be empty.
   std::vector<bool> grey_rows = {}, grey_columns = {};
-  std::optional<int64_t> marked_row = {}, marked_column = {};
+  std::optional<Mark> marked_rows = {}, marked_columns = {};
   // Cells that a mask hides, drawn in a distinct grey: [rows, columns] bool,
   // or not given.
   TensorView hidden = {};
@@ -55,7 +62,9 @@ struct MapGrid {
   std::vector<std::string> titles = {};  // "L0H0", ...; one per map, or none
   int columns = 1;
   std::vector<std::string> row_titles = {}, column_titles = {};
-  TensorView hidden = {};  // as in HeatMap, the same for every map
+  // As in HeatMap, the same for every map.
+  TensorView hidden = {};
+  std::optional<Mark> marked_rows = {}, marked_columns = {};
 };
 
 struct Rgb {

@@ -106,11 +106,24 @@ std::string TitleOf(const MapRequest& request, const std::string& model_name,
   return request.options->title.value_or(what + " · " + model_name);
 }
 
+// Which of the shown `tokens` (ascending) belong to `span`.
+std::optional<Mark> MarkOf(const std::optional<TokenSpan>& span,
+                           const std::vector<int64_t>& tokens) {
+  if (!span) return std::nullopt;
+  const auto begin =
+      std::lower_bound(tokens.begin(), tokens.end(), span->first);
+  const auto end = std::upper_bound(begin, tokens.end(), span->last);
+  if (begin == end) return std::nullopt;  // all hidden
+  return Mark{begin - tokens.begin(), end - begin};
+}
+
 // The unlabelled maps of several heads. A rectangle of layers and heads gets
 // titles on its sides, any other list a title for each map.
-MapGrid GridOf(const MapData& data) {
+MapGrid GridOf(const MapRequest& request, const MapData& data) {
   std::vector<HeadId> drawn;
   MapGrid grid;
+  grid.marked_rows = MarkOf(request.from, data.tokens);
+  grid.marked_columns = MarkOf(request.to, data.tokens);
   for (const ShownMap& shown : data.maps) {
     grid.maps.push_back(shown.values);
     drawn.push_back(shown.group.head);
@@ -232,9 +245,9 @@ DrawnMap DrawMap(const MapRequest& request, const std::string& model_name,
   for (size_t i = 0; i < data.tokens.size(); ++i) {
     const int64_t token = data.tokens[i];
     map.row_labels.push_back(request.labels[token]);
-    if (request.from && request.from->first == token) map.marked_row = i;
-    if (request.to && request.to->first == token) map.marked_column = i;
   }
+  map.marked_rows = MarkOf(request.from, data.tokens);
+  map.marked_columns = MarkOf(request.to, data.tokens);
   map.column_labels = map.row_labels;
   map.positions = data.tokens;
 
@@ -302,7 +315,8 @@ std::string MapPicture(const MapRequest& request, const LoadedModel& loaded,
   style.title =
       TitleOf(request, name, std::to_string(data.maps.size()) + " maps");
   if (request.hides()) style.note = HiddenNote(request, data);
-  return GridPicture(Name(request.format), GridOf(data), style, options);
+  return GridPicture(Name(request.format), GridOf(request, data), style,
+                     options);
 }
 
 }  // namespace regard::inline v0

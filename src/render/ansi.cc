@@ -150,7 +150,7 @@ void ChooseLabels(TextMap& text) {
   const int room = text.terminal.width -
                    text.cell_width * static_cast<int>(text.cells.columns);
   const int separator = 1;
-  const int mark = text.map.marked_row ? 1 : 0;
+  const int mark = text.map.marked_rows ? 1 : 0;
   const int position = DisplayWidth(PositionOf(text, text.cells.rows - 1));
   const auto shown = ShownLabels(text.map.row_labels, text.map.values.shape[0]);
   int longest = 0;
@@ -231,11 +231,18 @@ std::string BlockHeader(const TextMap& text) {
   return line + '\n';
 }
 
+// Whether a marked row (column) is among those that are shown as `block`.
+bool InBlock(const TextMap& text, const std::optional<Mark>& mark,
+             int64_t block) {
+  return mark && mark->first / text.block <= block &&
+         block <= (mark->first + mark->count - 1) / text.block;
+}
+
 std::string Header(const TextMap& text) {
   std::string lines;
-  if (text.map.marked_column) {
+  if (text.map.marked_columns) {
     lines += HeaderLine(text, "", [&](int64_t j) {
-      return j == *text.map.marked_column / text.block ? "v" : "";
+      return InBlock(text, text.map.marked_columns, j) ? "v" : "";
     });
   }
   if (text.block > 1) return lines + BlockHeader(text);
@@ -299,11 +306,11 @@ std::string CellOnColor(const TextMap& text, size_t index) {
 
 std::string RowLine(const TextMap& text, int64_t row) {
   const HeatMap& map = text.map;
-  const bool marked = map.marked_row && *map.marked_row / text.block == row;
+  const bool marked = InBlock(text, map.marked_rows, row);
   const bool grey = text.block == 1 && !map.grey_rows.empty() &&
                     map.grey_rows[static_cast<size_t>(row)];
   std::string label = text.labels[static_cast<size_t>(row)];
-  if (map.marked_row) label = (marked ? '>' : ' ') + label;
+  if (map.marked_rows) label = (marked ? '>' : ' ') + label;
   label = PadRight(label, text.label_width);
   if (HasRightToLeft(label)) AppendUtf8(label, kLeftToRightMark);
   std::string line = marked ? text.ink.Bold(label)

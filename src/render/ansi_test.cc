@@ -40,8 +40,8 @@ TEST(AnsiTest, SmallMapExactly) {
   const HeatMap map{.values = TensorView(values, {3, 3}),
                     .row_labels = {"[CLS]", "it", "東京"},
                     .grey_rows = {true, false, false},
-                    .marked_row = 1,
-                    .marked_column = 0,
+                    .marked_rows = Mark{1},
+                    .marked_columns = Mark{0},
                     .hidden = hidden};
   HeatMapStyle style;
   style.title = "L0H0";
@@ -63,6 +63,19 @@ TEST(AnsiTest, SmallMapExactly) {
             " @0 [CLS] 100\n"
             ">@1 it     25 75\n"
             " @2 東京    ·  1 99\n");
+}
+
+TEST(AnsiTest, MarksOfSeveralRowsAndColumns) {
+  const Tensor weights = TestWeights(4, 4);
+  const HeatMap map{.values = weights,
+                    .marked_rows = Mark{1, 2},
+                    .marked_columns = Mark{2, 2}};
+  const auto lines = Lines(HeatMapText(map, {}, {}));
+  EXPECT_EQ(lines[0], "            v  v");
+  EXPECT_EQ(lines[2][0], ' ');
+  EXPECT_EQ(lines[3][0], '>');
+  EXPECT_EQ(lines[4][0], '>');
+  EXPECT_EQ(lines[5][0], ' ');
 }
 
 TEST(AnsiTest, PositionsOfTheTextWhereRowsAreLeftOut) {
@@ -165,7 +178,8 @@ TEST(AnsiTest, ColoursAreThoseOfTheScale) {
 TEST(AnsiTest, PooledBlocksKeepTheLargestAndTheMark) {
   Tensor weights(DType::kF32, {100, 100});
   weights.AsMutable<float>()[57 * 100 + 99] = 1;
-  const HeatMap map{.values = weights, .marked_row = 57, .marked_column = 99};
+  const HeatMap map{
+      .values = weights, .marked_rows = Mark{57}, .marked_columns = Mark{99}};
   const auto lines = Lines(HeatMapText(map, {}, {}));
   // Blocks of 3: row block 19 is @57-59, column block 33 the last.
   size_t marked = 0;

@@ -138,6 +138,21 @@ RectItem PlaceMap(CellsItem& all, const MapGrid& grid, const GridLayout& layout,
       .hover = grid.titles.empty() ? "" : VisibleText(grid.titles[index])};
 }
 
+void AddMarks(Scene& scene, const MapGrid& grid, const GridLayout& layout) {
+  for (size_t i = 0; i < grid.maps.size(); ++i) {
+    const TensorView& map = grid.maps[i];
+    const auto index = static_cast<int64_t>(i);
+    const std::string subject = "map grid: map " + std::to_string(i);
+    CheckMark(subject + ": marked_rows", grid.marked_rows, map.shape[0]);
+    CheckMark(subject + ": marked_columns", grid.marked_columns, map.shape[1]);
+    AddMarks(scene,
+             MapPlace{layout.MapX(index % layout.columns),
+                      layout.MapY(index / layout.columns), layout.cell,
+                      map.shape[0], map.shape[1]},
+             grid.marked_rows, grid.marked_columns);
+  }
+}
+
 void AddMaps(Scene& scene, const MapGrid& grid, const GridLayout& layout,
              const ColorRange& range, CellCounts& counts) {
   CellsItem all{.x = layout.x,
@@ -154,6 +169,7 @@ void AddMaps(Scene& scene, const MapGrid& grid, const GridLayout& layout,
   }
   scene.items.push_back(std::move(all));
   for (const RectItem& frame : frames) scene.items.push_back(frame);
+  AddMarks(scene, grid, layout);
   if (!layout.map_titles) return;
   for (const RectItem& frame : frames) {
     scene.items.push_back(TextItem{.x = frame.x,

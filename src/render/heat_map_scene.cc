@@ -63,18 +63,19 @@ struct Layout {
   double bar_height = 0;
 };
 
-// Every label_step-th position is labelled, and the marked one in place of
-// those that it would touch.
-bool IsLabelled(const Layout& layout, int64_t i, std::optional<int64_t> mark) {
+// Every label_step-th position is labelled, and the first marked one in place
+// of those that it would touch.
+bool IsLabelled(const Layout& layout, int64_t i,
+                const std::optional<Mark>& mark) {
   if (mark && layout.label_step > 1) {
-    if (i == *mark) return true;
-    if (std::abs(i - *mark) < layout.label_step) return false;
+    if (i == mark->first) return true;
+    if (std::abs(i - mark->first) < layout.label_step) return false;
   }
   return i % layout.label_step == 0;
 }
 
 Labels FitLabels(const std::vector<std::string>& given, int64_t count,
-                 std::optional<int64_t> mark, const Layout& layout) {
+                 const std::optional<Mark>& mark, const Layout& layout) {
   Labels labels;
   labels.texts = ShownLabels(given, count);
   for (int64_t i = 0; i < count; ++i) {
@@ -90,7 +91,8 @@ Labels FitLabels(const std::vector<std::string>& given, int64_t count,
           positions.empty() ? i : positions[static_cast<size_t>(i)];
       text = "@" + std::to_string(number) + " " + text;
     }
-    const double size = layout.label_size * (i == mark ? kBoldWidening : 1);
+    const bool bold = mark && mark->Holds(i);
+    const double size = layout.label_size * (bold ? kBoldWidening : 1);
     text = CutToPoints(text, size, kMaxLabel);
     labels.longest = std::max(labels.longest, EstimatedWidth(text, size));
   }
@@ -116,9 +118,9 @@ Layout Measure(const HeatMap& map, const HeatMapStyle& style) {
   layout.label_size = std::clamp(0.75 * layout.cell, 7.0, kTextSize);
   layout.label_step = LabelStep(layout.cell);
   layout.rows =
-      FitLabels(map.row_labels, layout.cells.rows, map.marked_row, layout);
+      FitLabels(map.row_labels, layout.cells.rows, map.marked_rows, layout);
   layout.columns = FitLabels(map.column_labels, layout.cells.columns,
-                             map.marked_column, layout);
+                             map.marked_columns, layout);
   layout.column_angle = ColumnAngle(layout);
   layout.plot_width = layout.cell * static_cast<double>(layout.cells.columns);
   layout.plot_height = layout.cell * static_cast<double>(layout.cells.rows);
@@ -163,12 +165,16 @@ bool At(const std::vector<bool>& flags, size_t i) {
   return !flags.empty() && flags[i];
 }
 
+bool Holds(const std::optional<Mark>& mark, size_t i) {
+  return mark && mark->Holds(static_cast<int64_t>(i));
+}
+
 void AddRowLabels(Scene& scene, const Layout& layout) {
   const HeatMap& map = layout.map;
   for (size_t i = 0; i < layout.rows.texts.size(); ++i) {
     if (layout.rows.texts[i].empty()) continue;
     TextItem item = Label(layout, layout.rows.texts[i], At(map.grey_rows, i),
-                          map.marked_row == static_cast<int64_t>(i));
+                          Holds(map.marked_rows, i));
     item.x = layout.plot_x - kLabelGap;
     item.y = layout.plot_y + layout.cell * (static_cast<double>(i) + 0.5) +
              0.36 * layout.label_size;
@@ -195,7 +201,7 @@ void AddColumnLabels(Scene& scene, const Layout& layout) {
     if (layout.columns.texts[j].empty()) continue;
     TextItem item =
         Label(layout, layout.columns.texts[j], At(map.grey_columns, j),
-              map.marked_column == static_cast<int64_t>(j));
+              Holds(map.marked_columns, j));
     item.x = layout.plot_x + layout.cell * (static_cast<double>(j) + 0.5) +
              shift * layout.label_size;
     item.y = layout.plot_y - kLabelGap;
@@ -316,25 +322,12 @@ void AddNumbers(Scene& scene, const Layout& layout) {
 }
 
 void AddFrameAndMarks(Scene& scene, const Layout& layout) {
-  const double x = layout.plot_x, y = layout.plot_y;
-  scene.items.push_back(RectItem{x, y, layout.plot_width, layout.plot_height,
-                                 std::nullopt, kFrameColor, 0.6});
-  // Around small cells, not on them.
-  const double outset = layout.cell < 6 ? 0.9 : 0;
-  const double stroke = layout.cell < 6 ? 0.9 : 1.5;
-  const auto mark = [&](double left, double top, double width, double height) {
-    scene.items.push_back(RectItem{left - outset, top - outset,
-                                   width + 2 * outset, height + 2 * outset,
-                                   std::nullopt, kMarkColor, stroke});
-  };
-  if (layout.map.marked_row) {
-    mark(x, y + layout.cell * static_cast<double>(*layout.map.marked_row),
-         layout.plot_width, layout.cell);
-  }
-  if (layout.map.marked_column) {
-    mark(x + layout.cell * static_cast<double>(*layout.map.marked_column), y,
-         layout.cell, layout.plot_height);
-  }
+  const MapPlace place{layout.plot_x, layout.plot_y, layout.cell,
+                       layout.cells.rows, layout.cells.columns};
+  scene.items.push_back(RectItem{place.x, place.y, layout.plot_width,
+                                 layout.plot_height, std::nullopt, kFrameColor,
+                                 0.6});
+  AddMarks(scene, place, layout.map.marked_rows, layout.map.marked_columns);
 }
 
 std::vector<std::string> Remarks(const Layout& layout) {

@@ -21,19 +21,29 @@ void CheckCount(const std::string& subject, size_t count, int64_t wanted) {
          "give one each, or none");
 }
 
-void CheckMark(const std::string& subject, std::optional<int64_t> mark,
-               int64_t count) {
-  if (!mark || (*mark >= 0 && *mark < count)) return;
-  Refuse(subject,
-         std::to_string(*mark) + " is not below " + std::to_string(count),
-         "positions count from 0");
-}
-
 std::string Cells(int64_t count) {
   return std::to_string(count) + (count == 1 ? " cell " : " cells ");
 }
 
 }  // namespace
+
+void CheckMark(const std::string& subject, const std::optional<Mark>& mark,
+               int64_t count) {
+  if (!mark) return;
+  if (mark->first < 0 || mark->first >= count) {
+    Refuse(
+        subject,
+        std::to_string(mark->first) + " is not below " + std::to_string(count),
+        "positions count from 0");
+  }
+  if (mark->count < 1 || mark->count > count - mark->first) {
+    Refuse(subject,
+           std::to_string(mark->count) + " from " +
+               std::to_string(mark->first) + " on are not within " +
+               std::to_string(count),
+           "give at least one, and no more than there are");
+  }
+}
 
 Rgb MapCells::Color(size_t index, const ColorRange& range) const {
   switch (kinds[index]) {
@@ -99,8 +109,8 @@ MapCells ReadCells(const HeatMap& map) {
   CheckCount("heat map: positions", map.positions.size(), cells.columns);
   CheckCount("heat map: grey_rows", map.grey_rows.size(), cells.rows);
   CheckCount("heat map: grey_columns", map.grey_columns.size(), cells.columns);
-  CheckMark("heat map: marked_row", map.marked_row, cells.rows);
-  CheckMark("heat map: marked_column", map.marked_column, cells.columns);
+  CheckMark("heat map: marked_rows", map.marked_rows, cells.rows);
+  CheckMark("heat map: marked_columns", map.marked_columns, cells.columns);
   return cells;
 }
 

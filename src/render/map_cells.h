@@ -39,6 +39,10 @@ MapCells ReadCells(const std::string& subject, const TensorView& values,
 // The same with the labels and marks of a heat map checked too.
 MapCells ReadCells(const HeatMap& map);
 
+// Error (kArgument) for marks outside the `count` rows or columns.
+void CheckMark(const std::string& subject, const std::optional<Mark>& mark,
+               int64_t count);
+
 // What a reader must be told beside the colours.
 struct CellCounts {
   int64_t hidden = 0, not_a_number = 0, outside = 0;

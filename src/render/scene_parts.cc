@@ -130,6 +130,26 @@ double ColorBarWidth(const ColorRange& range, const HeatMapStyle& style,
   return kBarWidth + kTickLength + 3 + ticks + name;
 }
 
+void AddMarks(Scene& scene, const MapPlace& place,
+              const std::optional<Mark>& rows,
+              const std::optional<Mark>& columns) {
+  // Around small cells, not on them.
+  const double outset = place.cell < 6 ? 0.9 : 0;
+  const double stroke = place.cell < 6 ? 0.9 : 1.5;
+  const auto mark = [&](Mark down, Mark across) {
+    const auto points = [&](int64_t cells) {
+      return place.cell * static_cast<double>(cells);
+    };
+    scene.items.push_back(RectItem{place.x + points(across.first) - outset,
+                                   place.y + points(down.first) - outset,
+                                   points(across.count) + 2 * outset,
+                                   points(down.count) + 2 * outset,
+                                   std::nullopt, kMarkColor, stroke});
+  };
+  if (rows) mark(*rows, {0, place.columns});
+  if (columns) mark({0, place.rows}, *columns);
+}
+
 void AddColorBar(Scene& scene, const ColorRange& range,
                  const HeatMapStyle& style, double x, double y, double height) {
   constexpr int64_t kSteps = 128;

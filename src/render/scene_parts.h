@@ -3,9 +3,12 @@
 #ifndef REGARD_SRC_RENDER_SCENE_PARTS_H_
 #define REGARD_SRC_RENDER_SCENE_PARTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "regard/render.h"
 #include "render/map_cells.h"
 #include "render/scene.h"
 
@@ -36,6 +39,16 @@ double ColorBarWidth(const ColorRange& range, const HeatMapStyle& style,
                      double height);
 void AddColorBar(Scene& scene, const ColorRange& range,
                  const HeatMapStyle& style, double x, double y, double height);
+
+// Where a map of square cells stands.
+struct MapPlace {
+  double x = 0, y = 0, cell = 0;
+  int64_t rows = 0, columns = 0;
+};
+// Frames around the marked rows and columns.
+void AddMarks(Scene& scene, const MapPlace& place,
+              const std::optional<Mark>& rows,
+              const std::optional<Mark>& columns);
 
 // Swatches for what the colour bar doesn't show, the scale, remarks and the
 // note; returns the y below them.

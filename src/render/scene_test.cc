@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "render/colormap.h"
+#include "render/scene_parts.h"
 #include "render/test_maps.h"
 #include "render/text_metrics.h"
 
@@ -84,8 +85,8 @@ TEST(SceneTest, EverythingLiesInsideThePicture) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
     const Tensor weights = TestWeights(rows, columns);
     HeatMap map{.values = weights,
-                .marked_row = rows - 1,
-                .marked_column = columns - 1};
+                .marked_rows = Mark{rows - 1},
+                .marked_columns = Mark{columns - 1}};
     ExpectAllInside(HeatMapScene(map, FullStyle()));
     for (int64_t i = 0; i < rows; ++i) {
       map.row_labels.push_back(HostileLabels()[static_cast<size_t>(i) % 16]);
@@ -133,6 +134,55 @@ TEST(SceneTest, LabelsOfNeighboursDoNotTouch) {
     }
     EXPECT_GE(labels, 6) << size;
   }
+}
+
+std::vector<RectItem> Marks(const Scene& scene) {
+  std::vector<RectItem> marks;
+  for (const SceneItem& item : scene.items) {
+    const auto* rect = std::get_if<RectItem>(&item);
+    if (rect != nullptr && rect->stroke == kMarkColor) marks.push_back(*rect);
+  }
+  return marks;
+}
+
+TEST(SceneTest, MarksFrameTheirRowsAndColumns) {
+  const Tensor weights = TestWeights(16, 12);
+  const Scene scene = HeatMapScene(
+      {.values = weights, .marked_rows = Mark{3, 2}, .marked_columns = Mark{7}},
+      {});
+  const CellsItem* cells = nullptr;
+  for (const SceneItem& item : scene.items) {
+    if (cells == nullptr) cells = std::get_if<CellsItem>(&item);
+  }
+  ASSERT_NE(cells, nullptr);
+  const double size = cells->cell_width;
+  const std::vector<RectItem> marks = Marks(scene);
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_NEAR(marks[0].x, cells->x, 1e-9);
+  EXPECT_NEAR(marks[0].y, cells->y + 3 * size, 1e-9);
+  EXPECT_NEAR(marks[0].width, 12 * size, 1e-9);
+  EXPECT_NEAR(marks[0].height, 2 * size, 1e-9);
+  EXPECT_NEAR(marks[1].x, cells->x + 7 * size, 1e-9);
+  EXPECT_NEAR(marks[1].y, cells->y, 1e-9);
+  EXPECT_NEAR(marks[1].width, size, 1e-9);
+  EXPECT_NEAR(marks[1].height, 16 * size, 1e-9);
+}
+
+TEST(SceneTest, EveryMapOfAGridIsMarked) {
+  const Tensor weights = TestWeights(16, 16);
+  MapGrid grid{.maps = {weights, weights, weights},
+               .columns = 2,
+               .marked_rows = Mark{15}};
+  const Scene scene = GridScene(grid, {});
+  ExpectAllInside(scene);
+  const std::vector<RectItem> marks = Marks(scene);
+  ASSERT_EQ(marks.size(), 3u);
+  EXPECT_EQ(marks[0].y, marks[1].y);
+  EXPECT_EQ(marks[0].x, marks[2].x);
+  EXPECT_LT(marks[0].x + marks[0].width, marks[1].x);
+  EXPECT_LT(marks[0].y + marks[0].height, marks[2].y);
+  grid.marked_columns = Mark{16};
+  EXPECT_THROW(GridScene(grid, {}), Error);
 }
 
 TEST(SceneTest, GridMapsStandInTheirPlacesWithTheirColours) {

@@ -225,7 +225,7 @@ TEST(SvgTest, TheMarkedPositionIsLabelledWhereOthersAreLeftOut) {
   const Tensor weights = TestWeights(200, 200);
   const HeatMap map{.values = weights,
                     .row_labels = std::vector<std::string>(200, "w"),
-                    .marked_row = 101};
+                    .marked_rows = Mark{101}};
   const auto texts = Parse(HeatMapSvg(map, {})).Texts("text");
   EXPECT_THAT(texts, Contains("@101 w"));
   EXPECT_THAT(texts, Contains("@95 w"));
@@ -328,8 +328,10 @@ TEST(SvgTest, ShapesThatDisagreeAreRefused) {
   EXPECT_EQ(refusal({.values = weights}), "drawn");
   EXPECT_THAT(refusal({.values = weights, .row_labels = {"a"}}),
               HasSubstr("row_labels: 1 given for 3"));
-  EXPECT_THAT(refusal({.values = weights, .marked_column = 4}),
-              HasSubstr("marked_column: 4 is not below 4"));
+  EXPECT_THAT(refusal({.values = weights, .marked_columns = Mark{4}}),
+              HasSubstr("marked_columns: 4 is not below 4"));
+  EXPECT_THAT(refusal({.values = weights, .marked_rows = Mark{1, 3}}),
+              HasSubstr("marked_rows: 3 from 1 on are not within 3"));
   const Tensor hidden = AboveDiagonal(3);
   EXPECT_THAT(refusal({.values = weights, .hidden = hidden}),
               HasSubstr("hidden: bool [3, 3] beside values [3, 4]"));

@@ -167,6 +167,18 @@ TEST_F(MapContentTest, TerminalPictures) {
   EXPECT_THAT(Map({kText, "--color", "always"}).out, HasSubstr("\x1b[48;2;"));
 }
 
+TEST_F(MapContentTest, SpansAreMarkedWhole) {
+  const Finished run = Map({kText, "--head", "L0H0", "--from", "was too"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\n>@3 "));
+  EXPECT_THAT(run.out, HasSubstr("\n>@4 "));
+  EXPECT_THAT(run.out, Not(HasSubstr("\n>@5 ")));
+  // A grid is marked too.
+  EXPECT_EQ(Map({kText, "--all", "-o", "x.svg", "--to", "was too"}).status, 0);
+  EXPECT_EQ(Map({kText, "--all", "-o", "y.svg"}).status, 0);
+  EXPECT_NE(Read("x.svg"), Read("y.svg"));
+}
+
 TEST_F(MapContentTest, EachMistakeIsOneLine) {
   const auto expect = [&](const std::vector<std::string>& arguments, int status,
                           const std::string& what) {
