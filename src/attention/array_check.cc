@@ -27,6 +27,11 @@ void ArrayChecker::Memory(const TensorView& view,
   for (const int64_t size : view.shape) {
     if (size < 0) Fail(name, "shape " + ToString(view.shape) + " is negative");
   }
+  // The fields of a view are open to everybody.
+  if (view.strides.size() != view.rank()) {
+    Fail(name, "shape " + ToString(view.shape) + " and strides " +
+                   ToString(view.strides) + " differ in rank");
+  }
   if (view.NumElements() == 0) return;
   if (view.data == nullptr) {
     Fail(name, "no memory for shape " + ToString(view.shape));

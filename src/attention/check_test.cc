@@ -66,6 +66,16 @@ TEST_F(CheckTest, ShapesAreNamed) {
   EXPECT_THAT(Message(), AllOf(HasSubstr("Attend: q"), HasSubstr("rank 3")));
 }
 
+TEST_F(CheckTest, StridesOfAnotherRank) {
+  problem_.q.strides = Dims{6, 1};
+  EXPECT_THAT(Message(), AllOf(HasSubstr("Attend: q"), HasSubstr("[6, 1]")));
+  problem_.q = q_;
+  const float bias[15] = {};
+  problem_.bias = TensorView(bias, {3, 5});
+  problem_.bias.strides = Dims();
+  EXPECT_THAT(Message(), AllOf(HasSubstr("Attend: bias"), HasSubstr("[3, 5]")));
+}
+
 // fla-org#1029: both numbers in the message.
 TEST_F(CheckTest, HeadsThatDoNotDivide) {
   for (const int64_t heads : {3, 33}) {
