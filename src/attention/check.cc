@@ -10,36 +10,48 @@ namespace regard::inline v0 {
 
 namespace {
 
+Dims FullShape(const Problem& p) {
+  return {p.batch, p.query_heads, p.query_length, p.key_length};
+}
+
 // The rules of problems and masks, each on one line below.
 class Checker : public ArrayChecker {
  public:
   using ArrayChecker::ArrayChecker;
 
   void Broadcasts(const TensorView& view, const char* name,
-                  const Problem& problem) const;
+                  const Problem& problem) const {
+    Broadcasts(view, name, FullShape(problem), "[B, Hq, Lq, Lk]");
+  }
+  void Broadcasts(const TensorView& view, const char* name, const Dims& full,
+                  const char* letters) const;
   void Masks(const Problem& problem, bool offset_given) const;
   void Term(const CausalMask&, const Problem&) const {}
   void Term(const PrefixMask& mask, const Problem&) const;
   void Term(const ChunkMask& mask, const Problem&) const;
   void Term(const WindowMask& mask, const Problem&) const;
   void Term(const LengthsMask& mask, const Problem& problem) const;
+  void Term(const DocumentMask& mask, const Problem& problem) const;
+  void Term(const BlockSparseMask& mask, const Problem& problem) const;
+  void Term(const BitMask& mask, const Problem& problem) const;
   void Term(const BooleanMask& mask, const Problem& problem) const;
+  void Ids(const TensorView& ids, const char* name, const char* letters,
+           int64_t length, const Problem& problem) const;
+  void Bytes(const TensorView& view) const;
   void Lengths(const std::vector<int64_t>& lengths, const char* name,
                int64_t limit, const Problem& problem) const;
 };
 
 void Checker::Broadcasts(const TensorView& view, const char* name,
-                         const Problem& p) const {
-  const Dims full = {p.batch, p.query_heads, p.query_length, p.key_length};
+                         const Dims& full, const char* letters) const {
   bool fits = view.rank() <= 4;
   for (int i = 0; fits && i < view.rank(); ++i) {
     const int64_t size = view.shape.Back(i);
     fits = size == 1 || size == full.Back(i);
   }
   if (!fits) {
-    Fail(name,
-         "shape " + ToString(view.shape) +
-             " does not broadcast to [B, Hq, Lq, Lk] = " + ToString(full));
+    Fail(name, "shape " + ToString(view.shape) + " does not broadcast to " +
+                   letters + " = " + ToString(full));
   }
   Memory(view, name);
 }
@@ -68,6 +80,10 @@ void Checker::Term(const WindowMask& mask, const Problem&) const {
          "a window of right = " + std::to_string(*mask.right) + " is negative",
          "use 0 for no later key, or leave it unset for no limit");
   }
+  if (mask.first_keys < 0) {
+    Fail("mask", "a window of first_keys = " + std::to_string(mask.first_keys) +
+                     " is negative");
+  }
 }
 
 void Checker::Lengths(const std::vector<int64_t>& lengths, const char* name,
@@ -90,12 +106,79 @@ void Checker::Term(const LengthsMask& mask, const Problem& p) const {
   Lengths(mask.key, "key", p.key_length, p);
 }
 
-void Checker::Term(const BooleanMask& mask, const Problem& p) const {
-  const DType type = mask.allowed.dtype;
-  if (type != DType::kBool && type != DType::kU8) {
-    Fail("mask", std::string("a mask of type ") + Name(type),
-         "use bool or u8 (not 0: may attend); numbers to add go into bias");
+void Checker::Ids(const TensorView& ids, const char* name, const char* letters,
+                  int64_t length, const Problem& p) const {
+  if (ids.dtype != DType::kI32 && ids.dtype != DType::kI64) {
+    Fail("mask", std::string(name) + " ids of type " + Name(ids.dtype),
+         "use i32 or i64");
   }
+  const Dims& shape = ids.shape;
+  const bool fits =
+      (shape.size() == 1 ||
+       (shape.size() == 2 && (shape[0] == p.batch || shape[0] == 1))) &&
+      shape.Back(0) == length;
+  if (!fits) {
+    Fail("mask", std::string(name) + " ids of shape " + ToString(shape) +
+                     " are not " + letters +
+                     " for B = " + std::to_string(p.batch) + ", length " +
+                     std::to_string(length));
+  }
+  Memory(ids, "mask");
+}
+
+void Checker::Term(const DocumentMask& mask, const Problem& p) const {
+  Ids(mask.query, "query", "[Lq] or [B, Lq]", p.query_length, p);
+  Ids(mask.key, "key", "[Lk] or [B, Lk]", p.key_length, p);
+}
+
+void Checker::Term(const BlockSparseMask& mask, const Problem& p) const {
+  if (mask.query_block < 1 || mask.key_block < 1) {
+    Fail("mask", "blocks of " + std::to_string(mask.query_block) +
+                     " queries x " + std::to_string(mask.key_block) + " keys");
+  }
+  Bytes(mask.layout);
+  // Rounded up without a sum that might not fit.
+  const auto blocks = [](int64_t length, int64_t size) {
+    return length / size + (length % size != 0);
+  };
+  const Dims full = {p.batch, p.query_heads,
+                     blocks(p.query_length, mask.query_block),
+                     blocks(p.key_length, mask.key_block)};
+  const TensorView& layout = mask.layout;
+  if (layout.rank() < 2 || layout.shape.Back(1) != full[2] ||
+      layout.shape.Back(0) != full[3]) {
+    Fail("mask", "a layout of shape " + ToString(layout.shape) +
+                     " does not end in [ceil(Lq / query_block), ceil(Lk / "
+                     "key_block)] = " +
+                     ToString({full[2], full[3]}));
+  }
+  Broadcasts(layout, "mask", full,
+             "[B, Hq, ceil(Lq / query_block), ceil(Lk / key_block)]");
+}
+
+void Checker::Term(const BitMask& mask, const Problem& p) const {
+  if (mask.bytes.dtype != DType::kU8) {
+    Fail("mask", std::string("bits in type ") + Name(mask.bytes.dtype),
+         "use u8, eight keys each");
+  }
+  const int64_t bytes = p.key_length / 8 + (p.key_length % 8 != 0);
+  const Dims full = {p.batch, p.query_heads, p.query_length, bytes};
+  if (mask.bytes.rank() < 1 || mask.bytes.shape.Back(0) != bytes) {
+    Fail("mask", "bits of shape " + ToString(mask.bytes.shape) +
+                     " do not end in ceil(Lk / 8) = " + std::to_string(bytes) +
+                     " bytes");
+  }
+  Broadcasts(mask.bytes, "mask", full, "[B, Hq, Lq, ceil(Lk / 8)]");
+}
+
+void Checker::Bytes(const TensorView& view) const {
+  if (view.dtype == DType::kBool || view.dtype == DType::kU8) return;
+  Fail("mask", std::string("a mask of type ") + Name(view.dtype),
+       "use bool or u8 (not 0: may attend); numbers to add go into bias");
+}
+
+void Checker::Term(const BooleanMask& mask, const Problem& p) const {
+  Bytes(mask.allowed);
   Broadcasts(mask.allowed, "mask", p);
 }
 
@@ -254,6 +337,21 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
 
 namespace {
 
+// The arrays that a mask reads.
+struct ArraysOf {
+  using List = std::array<const TensorView*, 2>;
+  template <typename M>
+  List operator()(const M&) const {
+    return {};
+  }
+  List operator()(const DocumentMask& mask) const {
+    return {&mask.query, &mask.key};
+  }
+  List operator()(const BlockSparseMask& mask) const { return {&mask.layout}; }
+  List operator()(const BitMask& mask) const { return {&mask.bytes}; }
+  List operator()(const BooleanMask& mask) const { return {&mask.allowed}; }
+};
+
 struct NamedView {
   const char* name;
   const TensorView* view;
@@ -278,9 +376,10 @@ void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
       }
     }
     for (const MaskTerm& term : inputs.mask.terms()) {
-      const BooleanMask* mask = std::get_if<BooleanMask>(&term);
-      if (mask != nullptr && MayOverlap(*output.view, mask->allowed)) {
-        refuse(output, "mask");
+      for (const TensorView* array : std::visit(ArraysOf(), term)) {
+        if (array != nullptr && MayOverlap(*output.view, *array)) {
+          refuse(output, "mask");
+        }
       }
     }
     for (size_t j = 0; j < i; ++j) {

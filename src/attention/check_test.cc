@@ -131,6 +131,29 @@ TEST_F(CheckTest, Masks) {
   EXPECT_THAT(Message(), HasSubstr("a prefix of -1 keys"));
   problem_.mask = Mask::Chunk(0);
   EXPECT_THAT(Message(), HasSubstr("chunks of size 0"));
+  problem_.mask = Mask::Window(1, 0, -1);
+  EXPECT_THAT(Message(), HasSubstr("first_keys = -1"));
+  const int32_t ids[10] = {};
+  problem_.mask = Mask::Documents(TensorView(ids, {3}), TensorView(ids, {4}));
+  EXPECT_THAT(Message(),
+              AllOf(HasSubstr("key ids of shape [4]"), HasSubstr("length 5")));
+  problem_.mask =
+      Mask::Documents(TensorView(ids, {3, 3}), TensorView(ids, {2, 5}));
+  EXPECT_THAT(Message(), AllOf(HasSubstr("[3, 3]"), HasSubstr("B = 2")));
+  problem_.mask = Mask::Documents(TensorView(bytes, {3}), TensorView(ids, {5}));
+  EXPECT_THAT(Message(), AllOf(HasSubstr("u8"), HasSubstr("i32 or i64")));
+  problem_.mask = Mask::BlockSparse(TensorView(bytes, {2, 3}), 2, 0);
+  EXPECT_THAT(Message(), HasSubstr("2 queries x 0 keys"));
+  problem_.mask = Mask::BlockSparse(TensorView(bytes, {2, 3}), 2, 3);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("[2, 3]"), HasSubstr("[2, 2]")));
+  problem_.mask = Mask::BlockSparse(TensorView(bytes, {3, 2, 2}), 2, 3);
+  EXPECT_THAT(Message(), HasSubstr("[2, 4, 2, 2]"));
+  problem_.mask = Mask::BlockSparse(TensorView(numbers, {2, 2}), 2, 3);
+  EXPECT_THAT(Message(), HasSubstr("f32"));
+  problem_.mask = Mask::Bits(TensorView(bytes, {3, 2}));
+  EXPECT_THAT(Message(), AllOf(HasSubstr("[3, 2]"), HasSubstr("1 bytes")));
+  problem_.mask = Mask::Bits(TensorView(numbers, {3, 1}));
+  EXPECT_THAT(Message(), HasSubstr("bits in type f32"));
   for (const Mask& mask : {Mask::Causal(), Mask::Prefix(2), Mask::Chunk(2),
                            Mask::Window(2, std::nullopt)}) {
     problem_.query_offset.reset();
@@ -195,6 +218,18 @@ TEST_F(OutputsTest, SharedMemoryIsRefused) {
   problem_.mask =
       Mask::Boolean(TensorView(out_.view().data, DType::kU8, {3, 5}));
   EXPECT_THAT(Message(outputs), HasSubstr("mask"));
+  const int64_t ids[5] = {};
+  const void* memory = out_.view().data;
+  for (const Mask& mask :
+       {Mask::Documents(TensorView(ids, {3}),
+                        TensorView(memory, DType::kI64, {5})),
+        Mask::Documents(TensorView(memory, DType::kI64, {3}),
+                        TensorView(ids, {5})),
+        Mask::BlockSparse(TensorView(memory, DType::kU8, {3, 5}), 1, 1),
+        Mask::Bits(TensorView(memory, DType::kU8, {3, 1}))}) {
+    problem_.mask = mask;
+    EXPECT_THAT(Message(outputs), HasSubstr("shares memory with mask"));
+  }
   problem_.mask = {};
   outputs.lse = MutableTensorView(out_.AsMutable<float>() + 1, {2, 4, 3});
   EXPECT_THAT(Message(outputs), AllOf(HasSubstr("lse"), HasSubstr("out")));

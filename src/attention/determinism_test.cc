@@ -166,6 +166,45 @@ TEST_P(DeterminismTest, FormOfTheMask) {
              prefix);
   ExpectSame(Run(problem.View(Mask::Prefix(0))), causal);
 
+  const AttentionResult kept = Run(problem.View(Mask::Window(40, 3, 5)));
+  ExpectSame(Run(problem.View(fill([](int64_t p, int64_t j) {
+               return (p - j < 40 || j < 5) && j - p <= 3;
+             }))),
+             kept);
+
+  std::vector<int32_t> query_ids(131), key_ids(530);
+  for (int64_t j = 0; j < keys; ++j) {
+    const int32_t id = j < 450 ? 1 : j < 520 ? 2 : 3;
+    key_ids[static_cast<size_t>(j)] = id;
+    if (j >= offset) query_ids[static_cast<size_t>(j - offset)] = id;
+  }
+  const Mask documents =
+      Mask::Documents(TensorView(query_ids.data(), {queries}),
+                      TensorView(key_ids.data(), {keys}));
+  ExpectSame(Run(problem.View(fill([&](int64_t p, int64_t j) {
+               return key_ids[static_cast<size_t>(p)] ==
+                      key_ids[static_cast<size_t>(j)];
+             }))),
+             Run(problem.View(documents)));
+
+  std::vector<uint8_t> layout(5 * 9), bits(131 * 67);
+  for (size_t i = 0; i < layout.size(); ++i) layout[i] = i % 7 % 3 == 0;
+  const auto sparse = [&](int64_t p, int64_t j) {
+    return layout[static_cast<size_t>((p - offset) / 30 * 9 + j / 64)] != 0;
+  };
+  const AttentionResult block_sparse = Run(problem.View(Mask::BlockSparse(
+      TensorView(layout.data(), DType::kU8, {5, 9}), 30, 64)));
+  ExpectSame(Run(problem.View(fill(sparse))), block_sparse);
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0; j < keys; ++j) {
+      bits[static_cast<size_t>(i * 67 + j / 8)] |=
+          static_cast<uint8_t>(sparse(i + offset, j) << (j % 8));
+    }
+  }
+  ExpectSame(Run(problem.View(Mask::Bits(
+                 TensorView(bits.data(), DType::kU8, {queries, 67})))),
+             block_sparse);
+
   // Fewer keys: by lengths, by a pattern, and by shorter arrays.
   AttentionProblem shorter = problem.View();
   shorter.query_offset = QueryOffset::TopLeft();

@@ -121,5 +121,35 @@ TEST_P(HiddenTilesTest, Prefix) {
   ExpectOnlyReads({{0, 576}});
 }
 
+TEST_P(HiddenTilesTest, FirstKeysAndWindow) {
+  problem_.mask = Mask::Window(577, 0, 64);
+  problem_.query_offset = QueryOffset::At(3520);
+  SetQueries(64);
+  ExpectOnlyReads({{0, 64}, {2944, 3584}});
+}
+
+TEST_P(HiddenTilesTest, BlockSparse) {
+  // Rows of 50 queries, columns of 512 keys.
+  const uint8_t layout[] = {0, 1, 0, 0, 0, 0, 1, 0,  //
+                            0, 1, 0, 1, 0, 0, 0, 0};
+  problem_.mask =
+      Mask::BlockSparse(TensorView(layout, DType::kU8, {2, 8}), 50, 512);
+  ExpectOnlyReads({{512, 1024}, {1536, 2048}, {3072, 3584}});
+  // With other terms: what is left of the intersection.
+  problem_.mask = problem_.mask & Mask::Chunk(2048) & Mask::Lengths({}, {1728});
+  problem_.query_offset = QueryOffset::TopLeft();
+  ExpectOnlyReads({{512, 1024}, {1536, 1728}});
+}
+
+TEST_P(HiddenTilesTest, Documents) {
+  std::vector<int64_t> query_ids(100, 3), key_ids(kKeys);
+  for (int64_t j = 0; j < kKeys; ++j) {
+    key_ids[static_cast<size_t>(j)] = j / 640;
+  }
+  problem_.mask = Mask::Documents(TensorView(query_ids.data(), {100}),
+                                  TensorView(key_ids.data(), {kKeys}));
+  ExpectOnlyReads({{1920, 2560}});
+}
+
 }  // namespace
 }  // namespace regard::inline v0

@@ -297,17 +297,14 @@ template <typename T>
 IndexRange TileLoop<T>::SeenKeys(int64_t batch, int64_t kv_head,
                                  IndexRange block) const {
   block = block & IndexRange{0, p_.key_length};
-  IndexRange seen = {block.end, block.begin};
+  IndexRange seen;
   for (int64_t g = 0; g < p_.group(); ++g) {
     const MaskSet mask = p_.MaskOf(batch, kv_head * p_.group() + g);
     int64_t end = p_.query_length;
     while (end > 0 && (seen & block) != block) {
       const int64_t begin =
           (end - 1) / geometry_.block_queries * geometry_.block_queries;
-      const IndexRange keys = mask.Range({begin, end}, block);
-      if (!keys.empty()) {
-        seen = {std::min(seen.begin, keys.begin), std::max(seen.end, keys.end)};
-      }
+      seen = Hull(seen, mask.Range({begin, end}, block));
       end = begin;
     }
   }
@@ -326,6 +323,7 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   const int64_t count =
       std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
   const IndexRange visible = SeenKeys(batch, kv_head, {first, first + count});
+  Classes(slot)[block] = ValueClass::kOrdinary;
   if (visible.empty()) return;
   T* keys = Packed(slot) + first * p_.head_size;
   T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;

@@ -37,7 +37,7 @@ std::vector<NamedParameter> SelfAttention::Parameters() {
 
 namespace {
 
-// There is one head, so the natural boolean mask [B, Lq, Lk] lacks the axis of
+// There is one head, so the natural pattern [B, Lq, Lk] lacks the axis of
 // heads.
 struct WithHeadAxis {
   template <typename M>
@@ -45,8 +45,17 @@ struct WithHeadAxis {
     return Mask(mask);
   }
   Mask operator()(const BooleanMask& boolean) const {
-    const TensorView& allowed = boolean.allowed;
-    return Mask::Boolean(allowed.rank() == 3 ? allowed.Unsqueezed(1) : allowed);
+    return Mask::Boolean(With(boolean.allowed));
+  }
+  Mask operator()(const BitMask& bits) const {
+    return Mask::Bits(With(bits.bytes));
+  }
+  Mask operator()(const BlockSparseMask& sparse) const {
+    return Mask::BlockSparse(With(sparse.layout), sparse.query_block,
+                             sparse.key_block);
+  }
+  static TensorView With(const TensorView& pattern) {
+    return pattern.rank() == 3 ? pattern.Unsqueezed(1) : pattern;
   }
 };
 

@@ -243,7 +243,8 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
   if (random.Chance(3)) {
     const auto left = MaybeBelow(keys + 2, 1, random);
     const auto right = MaybeBelow(keys + 2, 0, random);
-    problem_.mask = problem_.mask & Mask::Window(left, right);
+    const int64_t first_keys = more.Chance(2) ? more.Below(keys + 2) : 0;
+    problem_.mask = problem_.mask & Mask::Window(left, right, first_keys);
     description_ += " window";
   }
   if (random.Chance(3)) {
@@ -262,6 +263,47 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
     description_ += " chunk";
   }
   const Dims full = {batch, heads, queries, keys};
+  if (more.Chance(6)) {
+    const auto ids = [&](int64_t count) {
+      std::vector<int64_t> list(static_cast<size_t>(count));
+      for (int64_t& id : list) id = more.Below(3);
+      if (!more.Chance(4)) std::sort(list.begin(), list.end());
+      return list;
+    };
+    query_ids_ = ids(queries);
+    key_ids_ = ids(batch * keys);
+    problem_.mask = problem_.mask &
+                    Mask::Documents(TensorView(query_ids_.data(), {queries}),
+                                    TensorView(key_ids_.data(), {batch, keys}));
+    description_ += " documents";
+  }
+  if (more.Chance(6)) {
+    const int64_t rows = 1 + more.Below(queries + 2);
+    const int64_t columns = 1 + more.Below(keys + 2);
+    layout_ = GuardedArray(
+        DType::kU8,
+        {more.Chance(2) ? 1 : batch, more.Chance(2) ? 1 : heads,
+         (queries + rows - 1) / rows, (keys + columns - 1) / columns},
+        layout());
+    for (int64_t i = 0; i < layout_.view().NumElements(); ++i) {
+      layout_.Set(i, more.Chance(2) ? 0 : 1);
+    }
+    problem_.mask =
+        problem_.mask & Mask::BlockSparse(layout_.view(), rows, columns);
+    description_ += " block-sparse " + ToString(layout_.view().shape);
+  }
+  if (more.Chance(6)) {
+    bits_ =
+        GuardedArray(DType::kU8,
+                     {more.Chance(2) ? 1 : batch, more.Chance(2) ? 1 : heads,
+                      more.Chance(2) ? 1 : queries, (keys + 7) / 8},
+                     layout());
+    for (int64_t i = 0; i < bits_.view().NumElements(); ++i) {
+      bits_.Set(i, static_cast<double>(more.Chance(2) ? 255 : more.Below(256)));
+    }
+    problem_.mask = problem_.mask & Mask::Bits(bits_.view());
+    description_ += " bits " + ToString(bits_.view().shape);
+  }
   if (random.Chance(3)) {
     mask_ = GuardedArray(DType::kBool, BroadcastShape(full, random), layout());
     const int64_t sparse = 1 + random.Below(6);
@@ -311,7 +353,8 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
 
 bool AttentionCase::GuardsIntact() const {
   return q_.GuardsIntact() && k_.GuardsIntact() && v_.GuardsIntact() &&
-         bias_.GuardsIntact() && mask_.GuardsIntact();
+         bias_.GuardsIntact() && mask_.GuardsIntact() &&
+         layout_.GuardsIntact() && bits_.GuardsIntact();
 }
 
 namespace {
@@ -375,8 +418,29 @@ bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
       }
     }
     if (const auto* window = std::get_if<WindowMask>(&term)) {
-      if (window->left && position - j >= *window->left) return false;
+      if (window->left && position - j >= *window->left &&
+          j >= window->first_keys) {
+        return false;
+      }
       if (window->right && j - position > *window->right) return false;
+    }
+    if (const auto* documents = std::get_if<DocumentMask>(&term)) {
+      const auto id = [&](const TensorView& ids, int64_t at) {
+        const int64_t entry = ids.rank() == 2 && ids.shape[0] != 1 ? b : 0;
+        return ids.As<int64_t>()[entry * ids.shape.Back(0) + at];
+      };
+      if (id(documents->query, i) != id(documents->key, j)) return false;
+    }
+    if (const auto* sparse = std::get_if<BlockSparseMask>(&term)) {
+      if (BroadcastElement(sparse->layout, b, h, i / sparse->query_block,
+                           j / sparse->key_block) == 0) {
+        return false;
+      }
+    }
+    if (const auto* bits = std::get_if<BitMask>(&term)) {
+      const int byte =
+          static_cast<int>(BroadcastElement(bits->bytes, b, h, i, j / 8));
+      if ((byte >> (j % 8) & 1) == 0) return false;
     }
     if (const auto* boolean = std::get_if<BooleanMask>(&term)) {
       if (BroadcastElement(boolean->allowed, b, h, i, j) == 0) return false;

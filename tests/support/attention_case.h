@@ -63,7 +63,8 @@ class AttentionCase {
  private:
   AttentionProblem problem_;
   std::string description_;
-  GuardedArray q_, k_, v_, bias_, mask_;
+  GuardedArray q_, k_, v_, bias_, mask_, layout_, bits_;
+  std::vector<int64_t> query_ids_, key_ids_;
   double largest_value_ = 0;
 };
 

@@ -35,6 +35,13 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
+// The shortest range that holds both.
+inline IndexRange Hull(IndexRange a, IndexRange b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
 // A block of queries x a block of keys; neither empty.
 struct ScoreTile {
   IndexRange queries, keys;
@@ -70,17 +77,24 @@ REGARD_MASK(PrefixMask)
 REGARD_MASK(ChunkMask)
 REGARD_MASK(WindowMask)
 REGARD_MASK(LengthsMask)
+REGARD_MASK(DocumentMask)
+REGARD_MASK(BlockSparseMask)
+REGARD_MASK(BitMask)
 REGARD_MASK(BooleanMask)
 #undef REGARD_MASK
 
 inline bool HasPattern(const CausalMask&) { return false; }
 inline bool HasPattern(const PrefixMask&) { return false; }
 inline bool HasPattern(const ChunkMask&) { return false; }
-inline bool HasPattern(const WindowMask&) { return false; }
+inline bool HasPattern(const WindowMask& mask) { return mask.first_keys > 0; }
 inline bool HasPattern(const LengthsMask&) { return false; }
+inline bool HasPattern(const DocumentMask&) { return true; }
+inline bool HasPattern(const BlockSparseMask&) { return true; }
+inline bool HasPattern(const BitMask&) { return true; }
 inline bool HasPattern(const BooleanMask&) { return true; }
 
-// visible[i] &= whether `query` sees keys.begin + i.
+// visible[i] &= whether `query` sees keys.begin + i. `keys` are a part of what
+// Range of this row leaves.
 template <typename M>
 void AndRow(const M& mask, const MaskFrame& frame, int64_t query,
             IndexRange keys, uint8_t* visible) {
@@ -89,6 +103,14 @@ void AndRow(const M& mask, const MaskFrame& frame, int64_t query,
         static_cast<uint8_t>(Allows(mask, frame, query, k));
   }
 }
+void AndRow(const WindowMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible);
+void AndRow(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible);
+void AndRow(const BitMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible);
+void AndRow(const BlockSparseMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible);
 void AndRow(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
             IndexRange keys, uint8_t* visible);
 

@@ -26,10 +26,73 @@ class Random {
 struct RandomMask {
   Mask mask;
   MaskFrame frame;
-  std::vector<uint8_t> pattern;
+  std::vector<uint8_t> pattern, layout, bits;
+  std::vector<int32_t> query_ids;
+  std::vector<int64_t> key_ids;
 };
 
-// An intersection of up to six terms, over up to 9 x 11 scores.
+// `count` bytes, mostly set, mostly not, or mixed.
+std::vector<uint8_t> Bytes(int64_t count, Random& random) {
+  std::vector<uint8_t> bytes;
+  const int64_t mostly = random.Below(3);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t value = random.Below(12);
+    bytes.push_back(mostly == 0   ? value == 0
+                    : mostly == 1 ? value != 0
+                                  : value % 2);
+  }
+  return bytes;
+}
+
+// Ids that grow, or any.
+template <typename T>
+std::vector<T> DocumentIds(int64_t count, Random& random) {
+  std::vector<T> ids;
+  for (int64_t i = 0; i < count; ++i) {
+    ids.push_back(static_cast<T>(random.Below(4) - 2));
+  }
+  if (random.Below(2) == 0) std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+void AddDocuments(RandomMask& r, Random& random) {
+  const int64_t queries = r.frame.query_length, keys = r.frame.key_length;
+  r.query_ids = DocumentIds<int32_t>(2 * queries, random);
+  r.key_ids = DocumentIds<int64_t>(keys, random);
+  r.mask =
+      r.mask & Mask::Documents(TensorView(r.query_ids.data(), {2, queries}),
+                               random.Below(2) == 0
+                                   ? TensorView(r.key_ids.data(), {keys})
+                                   : TensorView(r.key_ids.data(), {1, keys}));
+}
+
+void AddLayout(RandomMask& r, Random& random) {
+  const int64_t rows = 1 + random.Below(10), columns = 1 + random.Below(12);
+  Dims shape = {2, 3, (r.frame.query_length + rows - 1) / rows,
+                (r.frame.key_length + columns - 1) / columns};
+  for (int axis = 0; axis < 2; ++axis) {
+    if (random.Below(3) == 0) shape[axis] = 1;
+  }
+  r.layout = Bytes(NumElements(shape), random);
+  r.mask =
+      r.mask & Mask::BlockSparse(TensorView(r.layout.data(), DType::kU8, shape),
+                                 rows, columns);
+}
+
+void AddBits(RandomMask& r, Random& random) {
+  Dims shape = {2, 3, r.frame.query_length, (r.frame.key_length + 7) / 8};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (random.Below(3) == 0) shape[axis] = 1;
+  }
+  for (const uint8_t byte : Bytes(NumElements(shape), random)) {
+    r.bits.push_back(random.Below(4) != 0
+                         ? static_cast<uint8_t>(byte * 255)
+                         : static_cast<uint8_t>(random.Below(256)));
+  }
+  r.mask = r.mask & Mask::Bits(TensorView(r.bits.data(), DType::kU8, shape));
+}
+
+// An intersection of up to nine terms, over up to 9 x 11 scores.
 RandomMask MakeMask(Random& random) {
   RandomMask r;
   r.frame.query_length = 1 + random.Below(9);
@@ -44,7 +107,8 @@ RandomMask MakeMask(Random& random) {
     std::optional<int64_t> left, right;
     if (random.Below(3) != 0) left = 1 + random.Below(8);
     if (random.Below(3) != 0) right = random.Below(8);
-    r.mask = r.mask & Mask::Window(left, right);
+    const int64_t first_keys = random.Below(2) == 0 ? 0 : random.Below(9);
+    r.mask = r.mask & Mask::Window(left, right, first_keys);
   }
   if (random.Below(2) == 0) {
     const auto lengths = [&](int64_t limit) {
@@ -61,16 +125,13 @@ RandomMask MakeMask(Random& random) {
     for (int axis = 0; axis < 4; ++axis) {
       if (random.Below(3) == 0) shape[axis] = 1;
     }
-    const int64_t mostly = random.Below(3);
-    for (int64_t i = 0; i < NumElements(shape); ++i) {
-      const int64_t value = random.Below(12);
-      r.pattern.push_back(mostly == 0   ? value == 0
-                          : mostly == 1 ? value != 0
-                                        : value % 2);
-    }
+    r.pattern = Bytes(NumElements(shape), random);
     r.mask =
         r.mask & Mask::Boolean(TensorView(r.pattern.data(), DType::kU8, shape));
   }
+  if (random.Below(4) == 0) AddDocuments(r, random);
+  if (random.Below(4) == 0) AddLayout(r, random);
+  if (random.Below(4) == 0) AddBits(r, random);
   return r;
 }
 
@@ -88,7 +149,7 @@ TileClass ClassOf(const MaskSet& set, const ScoreTile& tile) {
 TEST(MaskSetTest, RangeClassifyAndRowAgreeWithAllows) {
   Random random(7);
   int seen[3] = {};
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 10000; ++round) {
     const RandomMask r = MakeMask(random);
     const MaskSet set(r.mask, r.frame);
     const int64_t q0 = random.Below(r.frame.query_length);

@@ -22,36 +22,52 @@ int64_t LastKey(const WindowMask& mask, const MaskFrame& frame, int64_t query) {
   return SaturatingAdd(SaturatingAdd(query, frame.offset), *mask.right);
 }
 
+// The first keys that stay visible to some query up to `query`.
+IndexRange Kept(const WindowMask& mask, const MaskFrame& frame, int64_t query) {
+  return {0, std::min(mask.first_keys,
+                      SaturatingAdd(LastKey(mask, frame, query), 1))};
+}
+
 }  // namespace
 
 IndexRange Range(const WindowMask& mask, const MaskFrame& frame,
                  IndexRange queries, IndexRange keys) {
-  const int64_t last = LastKey(mask, frame, queries.end - 1);
-  return keys & IndexRange{FirstKey(mask, frame, queries.begin),
-                           SaturatingAdd(last, 1)};
+  const int64_t last_query = queries.end - 1;
+  const IndexRange window = {
+      FirstKey(mask, frame, queries.begin),
+      SaturatingAdd(LastKey(mask, frame, last_query), 1)};
+  return Hull(keys & Kept(mask, frame, last_query), keys & window);
 }
 
 TileClass Classify(const WindowMask& mask, const MaskFrame& frame,
                    const ScoreTile& tile) {
-  const int64_t first_query = tile.queries.begin;
-  const int64_t last_query = tile.queries.end - 1;
-  const int64_t last_key = tile.keys.end - 1;
-  if (last_key < FirstKey(mask, frame, first_query) ||
-      tile.keys.begin > LastKey(mask, frame, last_query)) {
+  if (Range(mask, frame, tile.queries, tile.keys).empty()) {
     return TileClass::kEmpty;
   }
   // Both ends move with the query: the last query is the strictest on the left,
   // the first one on the right.
-  return tile.keys.begin >= FirstKey(mask, frame, last_query) &&
-                 last_key <= LastKey(mask, frame, first_query)
+  const int64_t first_key = FirstKey(mask, frame, tile.queries.end - 1);
+  const bool left = tile.keys.begin >= first_key ||
+                    tile.keys.end <= mask.first_keys ||
+                    mask.first_keys >= first_key;
+  return left && tile.keys.end - 1 <= LastKey(mask, frame, tile.queries.begin)
              ? TileClass::kFull
              : TileClass::kMixed;
 }
 
 bool Allows(const WindowMask& mask, const MaskFrame& frame, int64_t query,
             int64_t key) {
-  return key >= FirstKey(mask, frame, query) &&
+  return (key >= FirstKey(mask, frame, query) || key < mask.first_keys) &&
          key <= LastKey(mask, frame, query);
+}
+
+void AndRow(const WindowMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible) {
+  const IndexRange gap =
+      keys & IndexRange{mask.first_keys, FirstKey(mask, frame, query)};
+  if (gap.empty()) return;
+  std::fill(visible + (gap.begin - keys.begin),
+            visible + (gap.end - keys.begin), uint8_t{0});
 }
 
 }  // namespace regard::inline v0

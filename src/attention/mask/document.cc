@@ -1,0 +1,100 @@
+#include "attention/mask/mask_set.h"
+
+namespace regard::inline v0 {
+
+namespace {
+
+// The ids of one sequence.
+struct Ids {
+  const void* data;
+  int64_t stride;
+  bool wide;  // i64
+
+  int64_t operator[](int64_t i) const {
+    return wide ? static_cast<const int64_t*>(data)[i * stride]
+                : static_cast<const int32_t*>(data)[i * stride];
+  }
+};
+
+Ids IdsOf(const TensorView& view, int64_t batch) {
+  const bool per_entry = view.rank() == 2 && view.shape[0] != 1;
+  const int64_t offset = per_entry ? batch * view.strides[0] : 0;
+  const bool wide = view.dtype == DType::kI64;
+  const void* data = view.data;
+  if (wide) {
+    data = static_cast<const int64_t*>(data) + offset;
+  } else {
+    data = static_cast<const int32_t*>(data) + offset;
+  }
+  return {data, view.strides.Back(0), wide};
+}
+
+struct IdRange {
+  int64_t min, max;
+  bool Holds(int64_t id) const { return id >= min && id <= max; }
+};
+
+IdRange RangeOf(const Ids& ids, IndexRange at) {
+  IdRange range = {ids[at.begin], ids[at.begin]};
+  for (int64_t i = at.begin + 1; i < at.end; ++i) {
+    range.min = std::min(range.min, ids[i]);
+    range.max = std::max(range.max, ids[i]);
+  }
+  return range;
+}
+
+}  // namespace
+
+// Keys with an id between the smallest and the largest of the queries: exact
+// for ids that grow with the position.
+IndexRange Range(const DocumentMask& mask, const MaskFrame& frame,
+                 IndexRange queries, IndexRange keys) {
+  const IdRange wanted = RangeOf(IdsOf(mask.query, frame.batch), queries);
+  const Ids ids = IdsOf(mask.key, frame.batch);
+  while (!keys.empty() && !wanted.Holds(ids[keys.begin])) ++keys.begin;
+  while (!keys.empty() && !wanted.Holds(ids[keys.end - 1])) --keys.end;
+  return keys;
+}
+
+TileClass Classify(const DocumentMask& mask, const MaskFrame& frame,
+                   const ScoreTile& tile) {
+  const Ids query_ids = IdsOf(mask.query, frame.batch);
+  const Ids key_ids = IdsOf(mask.key, frame.batch);
+  const IdRange queries = RangeOf(query_ids, tile.queries);
+  const IdRange keys = RangeOf(key_ids, tile.keys);
+  if (queries.max < keys.min || keys.max < queries.min) {
+    return TileClass::kEmpty;
+  }
+  const bool one_query_id = queries.min == queries.max;
+  const bool one_key_id = keys.min == keys.max;
+  if (one_query_id && one_key_id) return TileClass::kFull;
+  // One id against several that hold it at an end: some see, some don't.
+  if (one_query_id || one_key_id) {
+    const IdRange& several = one_query_id ? keys : queries;
+    const int64_t id = one_query_id ? queries.min : keys.min;
+    if (id == several.min || id == several.max) return TileClass::kMixed;
+  }
+  for (int64_t q = tile.queries.begin; q < tile.queries.end; ++q) {
+    for (int64_t k = tile.keys.begin; k < tile.keys.end; ++k) {
+      if (query_ids[q] == key_ids[k]) return TileClass::kMixed;
+    }
+  }
+  return TileClass::kEmpty;
+}
+
+bool Allows(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
+            int64_t key) {
+  return IdsOf(mask.query, frame.batch)[query] ==
+         IdsOf(mask.key, frame.batch)[key];
+}
+
+void AndRow(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
+            IndexRange keys, uint8_t* visible) {
+  const int64_t id = IdsOf(mask.query, frame.batch)[query];
+  const Ids ids = IdsOf(mask.key, frame.batch);
+  for (int64_t k = keys.begin; k < keys.end; ++k) {
+    visible[k - keys.begin] &= static_cast<uint8_t>(ids[k] == id);
+  }
+}
+
+}  // namespace regard::inline v0
