@@ -56,6 +56,13 @@ void AppendEscaped(std::string& out, char32_t c) {
   }
 }
 
+// Hebrew, Arabic, Syriac, Thaana, N'Ko, ... and the forms of presentation.
+bool IsRightToLeft(char32_t c) {
+  return (c >= 0x590 && c <= 0x8FF) || (c >= 0xFB1D && c <= 0xFDFF) ||
+         (c >= 0xFE70 && c <= 0xFEFE) || (c >= 0x10800 && c <= 0x10FFF) ||
+         (c >= 0x1E800 && c <= 0x1EFFF);
+}
+
 }  // namespace
 
 int DisplayWidth(char32_t c) {
@@ -120,6 +127,18 @@ std::string CutToWidth(std::string_view text, int columns) {
     kept = end;
   }
   return std::string(text.substr(0, kept)) + "…";
+}
+
+std::string WithLeftToRightEnd(std::string_view text) {
+  constexpr std::string_view kMark = "\u200E";
+  size_t end = 0;
+  for (size_t i = 0; i < text.size();) {
+    if (IsRightToLeft(NextCodePoint(text, i))) end = i;
+  }
+  std::string out(text);
+  if (end == 0 || end == text.size()) return out;
+  if (!text.substr(end).starts_with(kMark)) out.insert(end, kMark);
+  return out;
 }
 
 std::string PadRight(std::string_view text, int columns) {

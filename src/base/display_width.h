@@ -28,6 +28,10 @@ std::string VisibleText(std::string_view text);
 // when something was cut; never ends between a base and its marks.
 std::string CutToWidth(std::string_view text, int columns);
 
+// With a left-to-right mark where something follows the last right-to-left
+// character: numbers and signs keep their place after it.
+std::string WithLeftToRightEnd(std::string_view text);
+
 // Spaces added on the right (on the left) up to `columns`.
 std::string PadRight(std::string_view text, int columns);
 std::string PadLeft(std::string_view text, int columns);

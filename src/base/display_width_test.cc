@@ -78,6 +78,15 @@ TEST(DisplayWidthTest, Pads) {
   EXPECT_EQ(PadLeft("1234", 3), "1234");
 }
 
+TEST(DisplayWidthTest, RightToLeftTextEndsWithAMark) {
+  EXPECT_EQ(WithLeftToRightEnd("##\u05DC#1"), "##\u05DC\u200E#1");
+  EXPECT_EQ(WithLeftToRightEnd("\u0645 a \u0628"), "\u0645 a \u0628");
+  EXPECT_EQ(WithLeftToRightEnd("\u05DC\u200E#1"), "\u05DC\u200E#1");
+  EXPECT_EQ(WithLeftToRightEnd("the#1"), "the#1");
+  EXPECT_EQ(WithLeftToRightEnd(""), "");
+  EXPECT_EQ(DisplayWidth("\u05DC\u200E"), 1);
+}
+
 TEST(DisplayWidthTest, FlagsPairUp) {
   const std::string two_flags = "🇩🇪🇫🇷";
   EXPECT_EQ(ClusterEnd(two_flags, 0), 8u);

@@ -24,22 +24,6 @@ constexpr int kLeastLabel = 11, kLeastNarrowLabel = 10;
 constexpr int kMostLabel = 28;  // a longer one is cut
 constexpr int kBlockWidth = 2;  // of a pooled cell: about a square
 
-// Ends a right-to-left label, so that no terminal draws the numbers after it
-// from right to left as well.
-constexpr char32_t kLeftToRightMark = 0x200E;
-
-bool HasRightToLeft(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const char32_t c = NextCodePoint(text, i);
-    if ((c >= 0x590 && c <= 0x8FF) || (c >= 0xFB1D && c <= 0xFDFF) ||
-        (c >= 0xFE70 && c <= 0xFEFF) || (c >= 0x10800 && c <= 0x10FFF) ||
-        (c >= 0x1E800 && c <= 0x1EFFF)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Escape codes, or none at all.
 class Ink {
  public:
@@ -312,7 +296,8 @@ std::string RowLine(const TextMap& text, int64_t row) {
   std::string label = text.labels[static_cast<size_t>(row)];
   if (map.marked_rows) label = (marked ? '>' : ' ') + label;
   label = PadRight(label, text.label_width);
-  if (HasRightToLeft(label)) AppendUtf8(label, kLeftToRightMark);
+  // No terminal draws the numbers after it from right to left as well.
+  label = WithLeftToRightEnd(label);
   std::string line = marked ? text.ink.Bold(label)
                      : grey ? text.ink.Dim(label)
                             : label;

@@ -196,7 +196,7 @@ TEST(AnsiTest, NumbersAfterRightToLeftLabelsKeepTheirOrder) {
   const float values[] = {0.25f, 0.75f};
   const HeatMap map{.values = TensorView(values, {1, 2}),
                     .row_labels = {"שלום"}};
-  EXPECT_THAT(HeatMapText(map, {}, {}), HasSubstr("שלום \u200E 25 75\n"));
+  EXPECT_THAT(HeatMapText(map, {}, {}), HasSubstr("שלום\u200E  25 75\n"));
 }
 
 }  // namespace

@@ -148,6 +148,8 @@ class TextPainter {
         context_(pango_font_map_create_context(fonts_.get())) {
     // Letters stand where the outline says, not on whole points.
     pango_context_set_round_glyph_positions(context_.get(), FALSE);
+    // As in SVG: a label of Hebrew or Arabic doesn't turn what stands in it.
+    pango_context_set_base_dir(context_.get(), PANGO_DIRECTION_LTR);
   }
 
   void Draw(cairo_t* cairo, const TextItem& text) const {

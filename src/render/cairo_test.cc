@@ -95,6 +95,16 @@ TEST(CairoTest, SameInputSameBytes) {
   EXPECT_EQ(HeatMapPng(map, {}), HeatMapPng(map, {}));
 }
 
+TEST(CairoTest, LinesRunFromLeftToRightWhateverTheirLetters) {
+  const Tensor weights = TestWeights(2, 2);
+  const auto pixels = [&](const std::string& title) {
+    HeatMapStyle style;
+    style.title = title;
+    return DecodePng(HeatMapPng({.values = weights}, style)).rgb;
+  };
+  EXPECT_EQ(pixels("\u05E2!"), pixels("\u200E\u05E2!"));
+}
+
 TEST(CairoTest, HostileLabelsAreDrawn) {
   const auto labels = HostileLabels();
   const auto size = static_cast<int64_t>(labels.size());

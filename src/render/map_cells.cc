@@ -154,9 +154,9 @@ std::vector<std::string> ShownLabels(const std::vector<std::string>& labels,
   std::vector<std::string> shown;
   shown.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    shown.push_back(labels.empty()
-                        ? std::to_string(i)
-                        : VisibleText(labels[static_cast<size_t>(i)]));
+    shown.push_back(labels.empty() ? std::to_string(i)
+                                   : WithLeftToRightEnd(VisibleText(
+                                         labels[static_cast<size_t>(i)])));
   }
   return shown;
 }

@@ -111,6 +111,16 @@ TEST(SvgTest, HostileTextIsEscapedOnceAndStaysXml) {
   EXPECT_EQ(items[0], "x < y & \uFFFD \uFFFD\uFFFD\uFFFD");
 }
 
+TEST(SvgTest, SignsAfterRightToLeftPiecesKeepTheirPlace) {
+  const Tensor weights = TestWeights(1, 2);
+  const HeatMap map{.values = weights,
+                    .row_labels = {"ע"},
+                    .column_labels = {"##ל#1", "##ל#2"}};
+  const auto texts = Parse(HeatMapSvg(map, {})).Texts("text");
+  EXPECT_THAT(texts, Contains("##ל\u200E#1"));
+  EXPECT_THAT(texts, Contains("ע"));
+}
+
 TEST(SvgTest, RowsAreQueriesRowZeroOnTopAndTheMaskIsGrey) {
   const float values[] = {1, 0, 0, 0.25, 0.75, 0, 0.5, 0.25, 0.25};
   const Tensor hidden = AboveDiagonal(3);
