@@ -1,5 +1,7 @@
 #include "nn/attention_core.h"
 
+#include <string>
+
 namespace regard::inline v0 {
 
 TensorView SplitHeads(const Tensor& projected, int64_t batch, int64_t length,
@@ -43,22 +45,39 @@ Tensor Weights(const AttentionProblem& problem, bool batched, bool single_head,
   return weights;
 }
 
+// Errors of the engine under the name that the caller knows: "AttentionPlan:
+// mask" becomes "SelfAttention: mask".
+AttentionPlan PlanFor(const char* module, const AttentionProblem& problem,
+                      const AttentionOptions& options) {
+  try {
+    return AttentionPlan(problem, options);
+  } catch (const Error& error) {
+    const size_t colon = error.subject().find(':');
+    throw Error(
+        error.kind(),
+        module + (colon == std::string::npos ? std::string()
+                                             : error.subject().substr(colon)),
+        error.reason(), error.hint());
+  }
+}
+
 }  // namespace
 
-AttentionModuleResult AttendAndJoin(const AttentionProblem& problem,
+AttentionModuleResult AttendAndJoin(const char* module,
+                                    const AttentionProblem& problem,
                                     const AttentionModuleOptions& options,
                                     const TensorView& w_o, bool batched,
                                     bool single_head) {
+  AttentionOptions attend;
+  attend.threads = options.threads;
+  AttentionPlan plan = PlanFor(module, problem, attend);
   AttentionModuleResult result;
   AttentionOutputs outputs;
   result.output = JoinedOutput(problem, batched, outputs.out);
   if (options.need_weights) {
     result.weights = Weights(problem, batched, single_head, outputs.weights);
   }
-  AttentionOptions attend;
-  attend.weights = options.need_weights;
-  attend.threads = options.threads;
-  AttentionPlan(problem, attend).Run(problem, outputs);
+  plan.Run(problem, outputs);
   if (options.observer != nullptr) {
     options.observer->OnAttention({.layer = options.layer,
                                    .problem = &problem,

@@ -14,11 +14,13 @@ namespace regard::inline v0 {
 TensorView SplitHeads(const Tensor& projected, int64_t batch, int64_t length,
                       int64_t heads);
 
-// Runs the problem, joins the heads and tells the observer. `w_o`: the output
+// Runs the problem, joins the heads and tells the observer. Errors name
+// `module`. `w_o`: the output
 // projection that will follow, or not given. `batched`: whether results have
 // the axis B: output [B, Lq, Hq * Dv], weights (on request) [B, Hq, Lq, Lk],
 // without Hq when `single_head`.
-AttentionModuleResult AttendAndJoin(const AttentionProblem& problem,
+AttentionModuleResult AttendAndJoin(const char* module,
+                                    const AttentionProblem& problem,
                                     const AttentionModuleOptions& options,
                                     const TensorView& w_o, bool batched,
                                     bool single_head);

@@ -192,6 +192,39 @@ TEST(MultiHeadAttentionTest, MistakesAreNamed) {
             "but their batch has to be the same");
 }
 
+// Mistakes that the engine finds bear the module's name.
+TEST(AttentionModulesTest, MistakesInMasksAreNamed) {
+  const uint8_t bytes[24] = {};
+  const SelfAttention single(12, 6);
+  const Tensor x = RandomTensor({2, 3, 12}, 1);
+  EXPECT_EQ(
+      MessageOf([&] {
+        single.Forward(x, Masked(Mask::Boolean(TensorView(bytes, {2, 3, 4}))));
+      }),
+      "SelfAttention: mask: shape [2, 1, 3, 4] does not broadcast to [B, "
+      "Hq, Lq, Lk] = [2, 1, 3, 3]");
+  const MultiHeadAttention heads = RandomHeads(12, 3);
+  EXPECT_THAT(
+      MessageOf([&] {
+        heads.Forward(x, Masked(Mask::Causal()), RandomTensor({2, 4, 12}, 2));
+      }),
+      testing::StartsWith("MultiHeadAttention: query_offset: not set"));
+}
+
+TEST(AttentionModulesTest, InputsThatAreNotThere) {
+  const SelfAttention single(12, 6);
+  EXPECT_EQ(MessageOf([&] {
+              single.Forward(TensorView(nullptr, DType::kF32, {2, 3, 12}));
+            }),
+            "SelfAttention: the input [2, 3, 12] has no memory");
+  const Tensor x = RandomTensor({2, 3, 12}, 1);
+  TensorView broken = x;
+  broken.strides = Dims{1};
+  EXPECT_EQ(MessageOf([&] { single.Forward(broken); }),
+            "SelfAttention: the input has the shape [2, 3, 12], but the "
+            "strides [1]");
+}
+
 // What an observer is told is enough to compute the module's output.
 class Recorder : public AttentionObserver {
  public:

@@ -27,6 +27,13 @@ Rows::Rows(const char* module, const TensorView& x, int64_t width,
                     ", but its last axis has to be " + width_name + " = " +
                     std::to_string(width));
   }
+  if (x.strides.size() != x.rank()) {
+    Bad(module, "the input has the shape " + ToString(x.shape) +
+                    ", but the strides " + ToString(x.strides));
+  }
+  if (x.data == nullptr && x.NumElements() != 0) {
+    Bad(module, "the input " + ToString(x.shape) + " has no memory");
+  }
   view_ = x;
   if (!x.IsContiguous()) {
     copy_ = Tensor::CopyOf(x);

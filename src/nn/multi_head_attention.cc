@@ -93,7 +93,8 @@ AttentionModuleResult MultiHeadAttention::Forward(
   problem.mask = options.mask;
   problem.query_offset = options.query_offset;
   AttentionModuleResult result =
-      AttendAndJoin(problem, options, out_proj.weight.view(), queries.batched,
+      AttendAndJoin("MultiHeadAttention", problem, options,
+                    out_proj.weight.view(), queries.batched,
                     /*single_head=*/false);
   result.output = out_proj.Forward(result.output, options.threads);
   return result;

@@ -83,9 +83,10 @@ AttentionModuleResult SelfAttention::Forward(
   problem.v = SplitHeads(v, batch, length, 1);
   problem.mask = ForOneHead(options.mask);
   problem.query_offset = options.query_offset;
-  AttentionModuleResult result = AttendAndJoin(
-      problem, options, out_proj ? out_proj->weight.view() : TensorView(),
-      sequences.batched, /*single_head=*/true);
+  AttentionModuleResult result =
+      AttendAndJoin("SelfAttention", problem, options,
+                    out_proj ? out_proj->weight.view() : TensorView(),
+                    sequences.batched, /*single_head=*/true);
   if (out_proj) {
     result.output = out_proj->Forward(result.output, options.threads);
   }
