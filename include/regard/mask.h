@@ -7,8 +7,11 @@
 #ifndef REGARD_MASK_H_
 #define REGARD_MASK_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,9 +82,66 @@ struct BooleanMask {
   TensorView allowed;
 };
 
-using MaskTerm =
-    std::variant<CausalMask, PrefixMask, ChunkMask, WindowMask, LengthsMask,
-                 DocumentMask, BlockSparseMask, BitMask, BooleanMask>;
+// [begin, end)
+struct IndexRange {
+  int64_t begin = 0, end = 0;
+  bool empty() const { return begin >= end; }
+  friend IndexRange operator&(IndexRange a, IndexRange b) {
+    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  }
+  bool operator==(const IndexRange&) const = default;
+};
+
+// A block of queries x a block of keys; neither empty.
+struct ScoreTile {
+  IndexRange queries, keys;
+};
+
+enum class TileClass { kEmpty, kMixed, kFull };
+
+// Whose scores are meant, and where they stand.
+struct MaskFrame {
+  int64_t batch = 0, head = 0;  // query head
+  int64_t query_length = 0, key_length = 0;
+  int64_t offset = 0;  // position of query 0
+};
+
+// A mask of your own. Queries and keys are counted from 0; query i stands at
+// position i + frame.offset. The answers must follow from the arguments alone:
+// they are asked for from several threads, in any order and number.
+//
+// Cost: Range and Classify are asked for every tile of a few queries x 512
+// keys, Allows for every pair of a mixed tile that lies in the range of its
+// row: a call through a table beside the 2 D / 16 vector operations of a score.
+// A mask that leaves Range and Classify as they are is right, but saves no
+// work.
+class MaskFunction {
+ public:
+  virtual ~MaskFunction() = default;
+  // Whether the query may attend to the key.
+  virtual bool Allows(const MaskFrame& frame, int64_t query,
+                      int64_t key) const noexcept = 0;
+  // A part of `keys` outside which none of these queries sees any of them.
+  // More queries or more keys must never make it smaller. What no query sees is
+  // not read.
+  virtual IndexRange Range(const MaskFrame&, IndexRange /*queries*/,
+                           IndexRange keys) const noexcept {
+    return keys;
+  }
+  // kEmpty and kFull are promises; kMixed is always right.
+  virtual TileClass Classify(const MaskFrame&,
+                             const ScoreTile&) const noexcept {
+    return TileClass::kMixed;
+  }
+};
+
+struct CustomMask {
+  std::shared_ptr<const MaskFunction> function;
+};
+
+using MaskTerm = std::variant<CausalMask, PrefixMask, ChunkMask, WindowMask,
+                              LengthsMask, DocumentMask, BlockSparseMask,
+                              BitMask, BooleanMask, CustomMask>;
 
 class Mask {
  public:
@@ -107,6 +167,9 @@ class Mask {
     return Mask(BlockSparseMask{layout, query_block, key_block});
   }
   static Mask Bits(TensorView bytes) { return Mask(BitMask{bytes}); }
+  static Mask Custom(std::shared_ptr<const MaskFunction> function) {
+    return Mask(CustomMask{std::move(function)});
+  }
   static Mask Boolean(TensorView allowed) { return Mask(BooleanMask{allowed}); }
 
   // Intersection: visible only where both agree.

@@ -35,6 +35,7 @@ class Checker : public ArrayChecker {
   void Term(const BlockSparseMask& mask, const Problem& problem) const;
   void Term(const BitMask& mask, const Problem& problem) const;
   void Term(const BooleanMask& mask, const Problem& problem) const;
+  void Term(const CustomMask& mask, const Problem&) const;
   void Ids(const TensorView& ids, const char* name, const char* letters,
            int64_t length, const Problem& problem) const;
   void Bytes(const TensorView& view) const;
@@ -180,6 +181,10 @@ void Checker::Bytes(const TensorView& view) const {
 void Checker::Term(const BooleanMask& mask, const Problem& p) const {
   Bytes(mask.allowed);
   Broadcasts(mask.allowed, "mask", p);
+}
+
+void Checker::Term(const CustomMask& mask, const Problem&) const {
+  if (mask.function == nullptr) Fail("mask", "a custom mask without function");
 }
 
 bool ComparesPositions(const MaskTerm& term) {

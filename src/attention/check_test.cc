@@ -154,6 +154,8 @@ TEST_F(CheckTest, Masks) {
   EXPECT_THAT(Message(), AllOf(HasSubstr("[3, 2]"), HasSubstr("1 bytes")));
   problem_.mask = Mask::Bits(TensorView(numbers, {3, 1}));
   EXPECT_THAT(Message(), HasSubstr("bits in type f32"));
+  problem_.mask = Mask::Custom(nullptr);
+  EXPECT_THAT(Message(), HasSubstr("without function"));
   for (const Mask& mask : {Mask::Causal(), Mask::Prefix(2), Mask::Chunk(2),
                            Mask::Window(2, std::nullopt)}) {
     problem_.query_offset.reset();

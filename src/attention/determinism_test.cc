@@ -125,6 +125,20 @@ TEST_P(DeterminismTest, StrideZero) {
   ExpectSame(result, Run(p));
 }
 
+// A mask of one's own: every third key, back from the query's position.
+class Dilated : public MaskFunction {
+ public:
+  bool Allows(const MaskFrame& frame, int64_t query,
+              int64_t key) const noexcept override {
+    const int64_t distance = query + frame.offset - key;
+    return distance >= 0 && distance % 3 == 0;
+  }
+  IndexRange Range(const MaskFrame& frame, IndexRange queries,
+                   IndexRange keys) const noexcept override {
+    return keys & IndexRange{0, queries.end + frame.offset};
+  }
+};
+
 // Several ways to say the same thing.
 TEST_P(DeterminismTest, FormOfTheMask) {
   const Problem problem;
@@ -204,6 +218,12 @@ TEST_P(DeterminismTest, FormOfTheMask) {
   ExpectSame(Run(problem.View(Mask::Bits(
                  TensorView(bits.data(), DType::kU8, {queries, 67})))),
              block_sparse);
+
+  const Mask dilated = Mask::Custom(std::make_shared<Dilated>());
+  ExpectSame(Run(problem.View(fill([](int64_t p, int64_t j) {
+               return j <= p && (p - j) % 3 == 0;
+             }))),
+             Run(problem.View(dilated)));
 
   // Fewer keys: by lengths, by a pattern, and by shorter arrays.
   AttentionProblem shorter = problem.View();

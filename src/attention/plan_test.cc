@@ -35,6 +35,13 @@ namespace {
 
 using testing::HasSubstr;
 
+class EveryKey : public MaskFunction {
+ public:
+  bool Allows(const MaskFrame&, int64_t, int64_t) const noexcept override {
+    return true;
+  }
+};
+
 class PlanTest : public testing::Test {
  protected:
   PlanTest() {
@@ -111,14 +118,15 @@ TEST_F(PlanTest, TheCapIsObeyed) {
 
 TEST_F(PlanTest, RunAllocatesNothing) {
   const bool pattern[100] = {true};
+  const auto custom = std::make_shared<EveryKey>();
   const int64_t numbers[100] = {};
   const uint8_t values[13] = {1, 1};
   const TensorView ids(numbers, {100}), bytes(values, {1, 13});
-  problem_.mask = Mask::Causal() & Mask::Window(50, 0) &
-                  Mask::Lengths({90}, {80}) & Mask::Prefix(10) &
-                  Mask::Chunk(60) & Mask::Documents(ids, ids) &
-                  Mask::BlockSparse(bytes, 100, 8) & Mask::Bits(bytes) &
-                  Mask::Boolean(TensorView(pattern, {100}));
+  problem_.mask =
+      Mask::Causal() & Mask::Window(50, 0) & Mask::Lengths({90}, {80}) &
+      Mask::Prefix(10) & Mask::Chunk(60) & Mask::Documents(ids, ids) &
+      Mask::BlockSparse(bytes, 100, 8) & Mask::Bits(bytes) &
+      Mask::Custom(custom) & Mask::Boolean(TensorView(pattern, {100}));
   const float bias[100] = {};
   problem_.bias = TensorView(bias, {100});
   problem_.softcap = 3;

@@ -111,6 +111,19 @@ bool GuardedArray::GuardsIntact() const {
 
 namespace {
 
+// Half of a checkerboard, the other one for the next head, up to a diagonal.
+class Checkerboard : public MaskFunction {
+ public:
+  bool Allows(const MaskFrame& frame, int64_t query,
+              int64_t key) const noexcept override {
+    return (query + key + frame.head) % 2 == 0 && key < query + 40;
+  }
+  IndexRange Range(const MaskFrame&, IndexRange queries,
+                   IndexRange keys) const noexcept override {
+    return keys & IndexRange{0, queries.end + 39};
+  }
+};
+
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
@@ -304,6 +317,11 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
     problem_.mask = problem_.mask & Mask::Bits(bits_.view());
     description_ += " bits " + ToString(bits_.view().shape);
   }
+  if (more.Chance(8)) {
+    problem_.mask =
+        problem_.mask & Mask::Custom(std::make_shared<Checkerboard>());
+    description_ += " custom";
+  }
   if (random.Chance(3)) {
     mask_ = GuardedArray(DType::kBool, BroadcastShape(full, random), layout());
     const int64_t sparse = 1 + random.Below(6);
@@ -441,6 +459,10 @@ bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
       const int byte =
           static_cast<int>(BroadcastElement(bits->bytes, b, h, i, j / 8));
       if ((byte >> (j % 8) & 1) == 0) return false;
+    }
+    if (const auto* custom = std::get_if<CustomMask>(&term)) {
+      const MaskFrame frame = {b, h, p.q.shape[2], p.k.shape[2], position - i};
+      if (!custom->function->Allows(frame, i, j)) return false;
     }
     if (const auto* boolean = std::get_if<BooleanMask>(&term)) {
       if (BroadcastElement(boolean->allowed, b, h, i, j) == 0) return false;

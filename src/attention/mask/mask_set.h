@@ -25,36 +25,12 @@
 
 namespace regard::inline v0 {
 
-// [begin, end)
-struct IndexRange {
-  int64_t begin = 0, end = 0;
-  bool empty() const { return begin >= end; }
-  friend IndexRange operator&(IndexRange a, IndexRange b) {
-    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-  }
-  bool operator==(const IndexRange&) const = default;
-};
-
 // The shortest range that holds both.
 inline IndexRange Hull(IndexRange a, IndexRange b) {
   if (a.empty()) return b;
   if (b.empty()) return a;
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
-
-// A block of queries x a block of keys; neither empty.
-struct ScoreTile {
-  IndexRange queries, keys;
-};
-
-enum class TileClass { kEmpty, kMixed, kFull };
-
-// Whose scores are meant, and where they stand.
-struct MaskFrame {
-  int64_t batch = 0, head = 0;  // query head
-  int64_t query_length = 0, key_length = 0;
-  int64_t offset = 0;  // position of query 0
-};
 
 // The largest position that a query may be put at: positions then never leave
 // 64 bits, and a window that does means "no limit".
@@ -81,6 +57,7 @@ REGARD_MASK(DocumentMask)
 REGARD_MASK(BlockSparseMask)
 REGARD_MASK(BitMask)
 REGARD_MASK(BooleanMask)
+REGARD_MASK(CustomMask)
 #undef REGARD_MASK
 
 inline bool HasPattern(const CausalMask&) { return false; }
@@ -92,6 +69,7 @@ inline bool HasPattern(const DocumentMask&) { return true; }
 inline bool HasPattern(const BlockSparseMask&) { return true; }
 inline bool HasPattern(const BitMask&) { return true; }
 inline bool HasPattern(const BooleanMask&) { return true; }
+inline bool HasPattern(const CustomMask&) { return true; }
 
 // visible[i] &= whether `query` sees keys.begin + i. `keys` are a part of what
 // Range of this row leaves.
