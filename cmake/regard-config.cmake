@@ -1,11 +1,14 @@
-# find_package(regard [COMPONENTS attention lens nn io model render]): each
-# component brings those it stands on, and asks only for the libraries that
-# these need.
+# find_package(regard [COMPONENTS attention capi shared lens nn io model render]):
+# each component brings those it stands on, and asks only for the libraries that
+# these need. shared, the C interface as libregard.so, needs none of them, nor a
+# C++ compiler.
 include(CMakeFindDependencyMacro)
 
 set(_regard_needs_base "")
 set(_regard_needs_tensor base)
 set(_regard_needs_attention tensor)
+set(_regard_needs_capi attention)
+set(_regard_needs_shared "")
 set(_regard_needs_lens attention)
 set(_regard_needs_nn attention)
 set(_regard_needs_io tensor)
@@ -51,7 +54,7 @@ macro(_regard_load component)
 endmacro()
 
 if(NOT regard_FIND_COMPONENTS)
-  set(regard_FIND_COMPONENTS attention lens nn io model render)
+  set(regard_FIND_COMPONENTS attention capi shared lens nn io model render)
 endif()
 foreach(_regard_component IN LISTS regard_FIND_COMPONENTS)
   _regard_load(${_regard_component})

@@ -1,0 +1,312 @@
+/* The C interface: exact attention on CPUs. C99; this header stands alone.
+ *
+ *   s       = scale * q k^T                   [B, Hq, Lq, Lk]
+ *   s       = softcap * tanh(s / softcap)     when softcap is set
+ *   s       = s + bias
+ *   weights = softmax over the visible keys of each row
+ *   out     = weights v                       [B, Hq, Lq, Dv]
+ *
+ * B batch, Hq query heads, Hkv key/value heads (Hq = g * Hkv; query head h uses
+ * kv head h / g), Lq and Lk lengths, D and Dv head sizes.
+ *
+ * Every function that can fail returns a regard_status: REGARD_OK, or a code
+ * whose reason regard_last_message() tells; nothing has been written then. No
+ * function prints, exits, or lets an exception out. Results are what the C++
+ * interface gives, bit for bit.
+ *
+ * Handles (regard_mask, regard_problem, regard_options, regard_plan) are made
+ * by _create and freed by _destroy, which takes NULL too. One handle must not
+ * be changed, or run if it is a plan, by two threads at once; different handles
+ * are independent.
+ *
+ * The shared library keeps this interface within a version number of its name:
+ * programs linked with libregard.so.X run with every libregard.so.X.
+ */
+#ifndef REGARD_REGARD_C_H_
+#define REGARD_REGARD_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A build that wants these symbols for itself defines it empty. */
+#ifndef REGARD_API
+#if defined(__GNUC__)
+#define REGARD_API __attribute__((visibility("default")))
+#else
+#define REGARD_API
+#endif
+#endif
+
+/* ---------------------------------------------------------------- errors */
+
+typedef int32_t regard_status;
+enum {
+  REGARD_OK = 0,
+  REGARD_ERROR_USAGE = 1,       /* names something that does not exist */
+  REGARD_ERROR_ARGUMENT = 2,    /* an argument breaks a rule (shape, range) */
+  REGARD_ERROR_FILE = 3,        /* a file can't be read or written */
+  REGARD_ERROR_FORMAT = 4,      /* a file is not what it claims to be */
+  REGARD_ERROR_UNSUPPORTED = 5, /* valid, but not something this version does */
+  REGARD_ERROR_SIZE = 6,        /* larger than can be counted */
+  REGARD_ERROR_MEMORY = 7,      /* not enough memory */
+  REGARD_ERROR_STOPPED = 8,     /* a callback asked to stop */
+  REGARD_ERROR_INTERNAL = 9     /* a fault of Regard, or of a C++ callback */
+};
+
+/* "ok", "argument", ...; "unknown" for any other number. */
+REGARD_API const char* regard_status_name(regard_status status);
+
+/* What the last failed call of this thread has to say: function, argument,
+ * rule and what to do, on one line; "" before the first. Lives until the next
+ * failed call of this thread. */
+REGARD_API const char* regard_last_message(void);
+
+/* ---------------------------------------------------------------- version */
+
+/* Of the library, "0.1.0". */
+REGARD_API const char* regard_version(void);
+
+/* Lists: writes up to `capacity` names, best or widest first, which live
+ * forever, and how many there are into `count`. `names` may be NULL with a
+ * capacity of 0. */
+
+/* "flash", ..., "reference" */
+REGARD_API regard_status regard_kernels(const char** names, size_t capacity,
+                                        size_t* count);
+/* Instruction sets built in, and those usable on this machine, which the
+ * environment variable REGARD_MAX_ISA caps: "AVX3", "AVX2", ... */
+REGARD_API regard_status regard_built_instruction_sets(const char** names,
+                                                       size_t capacity,
+                                                       size_t* count);
+REGARD_API regard_status regard_usable_instruction_sets(const char** names,
+                                                        size_t capacity,
+                                                        size_t* count);
+
+/* ---------------------------------------------------------------- tensors */
+
+/* Element types. */
+enum {
+  REGARD_BOOL = 0, /* one byte, 0 or not 0 */
+  REGARD_U8 = 1,
+  REGARD_I8 = 2,
+  REGARD_U16 = 3,
+  REGARD_I16 = 4,
+  REGARD_F16 = 5,
+  REGARD_BF16 = 6,
+  REGARD_U32 = 7,
+  REGARD_I32 = 8,
+  REGARD_F32 = 9,
+  REGARD_U64 = 10,
+  REGARD_I64 = 11,
+  REGARD_F64 = 12
+};
+
+#define REGARD_MAX_RANK 8
+
+/* A window on the caller's memory. Strides count elements, not bytes, and may
+ * be 0 or negative. What a function takes as an input is never written. */
+typedef struct regard_tensor {
+  void* data;
+  int32_t dtype;
+  int32_t rank; /* 0 to REGARD_MAX_RANK */
+  int64_t shape[REGARD_MAX_RANK];
+  int64_t strides[REGARD_MAX_RANK];
+} regard_tensor;
+
+/* Row-major and contiguous. `shape` has `rank` sizes. */
+REGARD_API regard_status regard_tensor_init(regard_tensor* tensor,
+                                            const void* data, int32_t dtype,
+                                            int32_t rank, const int64_t* shape);
+
+/* ---------------------------------------------------------------- masks */
+
+/* Which query may look at which key. Begins with everything visible; each
+ * function after `create` leaves visible what its rule allows too. Query i
+ * stands at position i + offset (regard_problem_set_query_offset), key j at
+ * position j. */
+typedef struct regard_mask regard_mask;
+
+REGARD_API regard_status regard_mask_create(regard_mask** mask);
+REGARD_API void regard_mask_destroy(regard_mask* mask);
+
+/* j <= i + offset */
+REGARD_API regard_status regard_mask_and_causal(regard_mask* mask);
+/* j < keys, or j <= i + offset */
+REGARD_API regard_status regard_mask_and_prefix(regard_mask* mask,
+                                                int64_t keys);
+/* Both positions in the same chunk of `size`, from position 0 on. */
+REGARD_API regard_status regard_mask_and_chunk(regard_mask* mask, int64_t size);
+/* i + offset - j < left and j - (i + offset) <= right. `left` counts the query
+ * itself (1: only itself). REGARD_NO_LIMIT: no limit on that side. The first
+ * `first_keys` keys stay visible however far back they are. */
+#define REGARD_NO_LIMIT (-1)
+REGARD_API regard_status regard_mask_and_window(regard_mask* mask, int64_t left,
+                                                int64_t right,
+                                                int64_t first_keys);
+/* Real lengths of the B sequences of a batch, copied; NULL: all. Queries past
+ * theirs are empty rows, keys past theirs are never read. */
+REGARD_API regard_status regard_mask_and_lengths(regard_mask* mask,
+                                                 int64_t batch,
+                                                 const int64_t* query,
+                                                 const int64_t* key);
+
+/* The memory of these arrays stays the caller's and has to live as long as the
+ * mask, or a problem that it was given to, is used. */
+
+/* Query and key have the same id: i32 or i64 [Lq] and [Lk], or [B, Lq] and
+ * [B, Lk]. */
+REGARD_API regard_status regard_mask_and_documents(regard_mask* mask,
+                                                   const regard_tensor* query,
+                                                   const regard_tensor* key);
+/* layout[b, h, i / query_block, j / key_block] is not 0: bool or u8,
+ * [ceil(Lq / query_block), ceil(Lk / key_block)] behind axes that broadcast to
+ * B and Hq. i and j count from 0 whatever the query offset. */
+REGARD_API regard_status
+regard_mask_and_block_sparse(regard_mask* mask, const regard_tensor* layout,
+                             int64_t query_block, int64_t key_block);
+/* One bit a key, the least significant one first: u8 [..., Lq, ceil(Lk / 8)],
+ * the axes before the last broadcast to [B, Hq, Lq] by numpy's rules. */
+REGARD_API regard_status regard_mask_and_bits(regard_mask* mask,
+                                              const regard_tensor* bytes);
+/* Bool or u8 (not 0: visible), broadcast to [B, Hq, Lq, Lk] by numpy's
+ * rules. */
+REGARD_API regard_status regard_mask_and_boolean(regard_mask* mask,
+                                                 const regard_tensor* allowed);
+
+/* ---------------------------------------------------------------- problems */
+
+/* What is to be computed. The arrays stay the caller's. */
+typedef struct regard_problem regard_problem;
+
+REGARD_API regard_status regard_problem_create(regard_problem** problem);
+REGARD_API void regard_problem_destroy(regard_problem* problem);
+
+/* q [B, Hq, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv]: f32 or f64, any
+ * strides. */
+REGARD_API regard_status regard_problem_set_qkv(regard_problem* problem,
+                                                const regard_tensor* q,
+                                                const regard_tensor* k,
+                                                const regard_tensor* v);
+/* Copied, so that `mask` may be changed or destroyed. NULL: all visible. */
+REGARD_API regard_status regard_problem_set_mask(regard_problem* problem,
+                                                 const regard_mask* mask);
+/* Where query 0 stands among the keys. Has to be chosen when Lq != Lk and a
+ * mask compares positions. */
+enum {
+  REGARD_TOP_LEFT = 0,     /* at key 0 */
+  REGARD_BOTTOM_RIGHT = 1, /* the last query at the last key, by real lengths */
+  REGARD_AT = 2            /* at `position` */
+};
+REGARD_API regard_status regard_problem_set_query_offset(
+    regard_problem* problem, int32_t kind, int64_t position);
+/* Unless set, 1/sqrt(D). 0 and negative numbers are legal. */
+REGARD_API regard_status regard_problem_set_scale(regard_problem* problem,
+                                                  double scale);
+/* > 0. Unless set, none. */
+REGARD_API regard_status regard_problem_set_softcap(regard_problem* problem,
+                                                    double softcap);
+/* f32, f64, bf16 or f16, broadcast to [B, Hq, Lq, Lk] by numpy's rules;
+ * -infinity hides a key. NULL: none. */
+REGARD_API regard_status regard_problem_set_bias(regard_problem* problem,
+                                                 const regard_tensor* bias);
+
+/* ---------------------------------------------------------------- options */
+
+/* How to compute it. NULL wherever options are taken: all defaults. */
+typedef struct regard_options regard_options;
+
+REGARD_API regard_status regard_options_create(regard_options** options);
+REGARD_API void regard_options_destroy(regard_options* options);
+
+/* 0: all cores. Results don't depend on it. */
+REGARD_API regard_status regard_options_set_threads(regard_options* options,
+                                                    int32_t threads);
+/* A name of regard_kernels(). NULL: the best that can serve. */
+REGARD_API regard_status regard_options_set_kernel(regard_options* options,
+                                                   const char* kernel);
+/* A name of regard_usable_instruction_sets(). NULL: the widest. */
+REGARD_API regard_status regard_options_set_instruction_set(
+    regard_options* options, const char* instruction_set);
+
+/* ---------------------------------------------------------------- attention */
+
+/* Writes out [B, Hq, Lq, Dv] and, unless NULL, lse [B, Hq, Lq] (natural log of
+ * the sum over visible keys) and weights [B, Hq, Lq, Lk], all in q's type, any
+ * strides, none overlapping an input. A row without visible key: out 0,
+ * lse -infinity, weights 0. What a mask hides has no effect, NaN included. */
+REGARD_API regard_status regard_attend(const regard_problem* problem,
+                                       const regard_options* options,
+                                       const regard_tensor* out,
+                                       const regard_tensor* lse,
+                                       const regard_tensor* weights);
+
+/* The choice of kernel, tiles and scratch memory, made once for one problem. */
+typedef struct regard_plan regard_plan;
+
+REGARD_API regard_status regard_plan_create(const regard_problem* problem,
+                                            const regard_options* options,
+                                            regard_plan** plan);
+REGARD_API void regard_plan_destroy(regard_plan* plan);
+
+/* As regard_attend, for problems of the planned shapes and types with any mask,
+ * bias and scale. Allocates nothing. */
+REGARD_API regard_status regard_plan_run(regard_plan* plan,
+                                         const regard_problem* problem,
+                                         const regard_tensor* out,
+                                         const regard_tensor* lse,
+                                         const regard_tensor* weights);
+
+/* What was chosen; texts live as long as the plan. The description has a line
+ * per kernel (chosen, or the reason of its refusal), then tiles, scratch and
+ * threads. Of NULL: "" and 0. */
+REGARD_API const char* regard_plan_kernel(const regard_plan* plan);
+REGARD_API const char* regard_plan_instruction_set(const regard_plan* plan);
+REGARD_API const char* regard_plan_description(const regard_plan* plan);
+REGARD_API size_t regard_plan_scratch_bytes(const regard_plan* plan);
+
+/* A block of the weight matrix on its way by: rows [query_begin, query_end) of
+ * one (batch, head), keys [key_begin, key_end). */
+typedef struct regard_weight_tile {
+  int64_t batch, head;
+  int64_t query_begin, query_end, key_begin, key_end;
+  const float* weights; /* [(q - query_begin) * stride + (k - key_begin)] */
+  int64_t stride;
+} regard_weight_tile;
+
+/* Returns 0 to go on, anything else to stop. Must not jump out. */
+typedef int32_t (*regard_weight_callback)(const regard_weight_tile* tile,
+                                          void* user);
+
+/* Streams the weights of an f32 problem in memory linear in the length. Tiles
+ * that the mask hides completely are left out. The callback is called from
+ * several threads at once; the tiles of one (batch, head, query block) come in
+ * order of keys, from one thread. REGARD_ERROR_STOPPED when it asked to. */
+REGARD_API regard_status regard_for_each_weight_tile(
+    const regard_problem* problem, const regard_options* options,
+    regard_weight_callback callback, void* user);
+
+/* What attention over some of the keys gave: out [B, Hq, Lq, Dv] and
+ * lse [B, Hq, Lq], both f32 or both f64. */
+typedef struct regard_partial {
+  regard_tensor out, lse;
+} regard_partial;
+
+/* Puts together what attention over disjoint sets of keys gave, as if it had
+ * seen all of them at once. Any number of parts, 0 included; rows with
+ * lse -infinity are empty and not read. Writes out and, unless NULL, lse; none
+ * may overlap a part. The same parts in the same order give the same bits.
+ * `threads`: 0: all cores. */
+REGARD_API regard_status regard_merge(const regard_partial* parts, size_t count,
+                                      const regard_tensor* out,
+                                      const regard_tensor* lse,
+                                      int32_t threads);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* REGARD_REGARD_C_H_ */

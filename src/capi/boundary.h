@@ -1,0 +1,42 @@
+// Where exceptions end: every function of the C interface runs inside Guard.
+#ifndef REGARD_SRC_CAPI_BOUNDARY_H_
+#define REGARD_SRC_CAPI_BOUNDARY_H_
+
+#include "regard/error.h"
+#include "regard/regard_c.h"
+
+namespace regard::inline v0 {
+
+// Thrown through the engine when a callback asks to stop.
+struct StoppedByCallback {};
+
+regard_status StatusOf(ErrorKind kind) noexcept;
+
+// Keeps the message of the exception in flight for regard_last_message and
+// returns its status. In messages `function` stands in the place of the C++
+// function.
+regard_status Report(const char* function) noexcept;
+
+template <typename Body>
+regard_status Guard(const char* function, const Body& body) noexcept {
+  try {
+    body();
+    return REGARD_OK;
+  } catch (...) {
+    return Report(function);
+  }
+}
+
+// Error (kArgument) for NULL.
+template <typename T>
+T& Required(T* pointer, const char* name) {
+  if (pointer == nullptr) throw Error(ErrorKind::kArgument, name, "is NULL");
+  return *pointer;
+}
+
+// `threads` as a C caller gives it. Error (kArgument) below 0.
+int CheckedThreads(int32_t threads);
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_CAPI_BOUNDARY_H_

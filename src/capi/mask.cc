@@ -1,0 +1,104 @@
+// One function per term of a mask.
+#include <utility>
+
+#include "capi/boundary.h"
+#include "capi/handles.h"
+#include "capi/tensor.h"
+
+namespace {
+
+using regard::Mask;
+
+// *mask &= term(), made inside the guard.
+template <typename Term>
+regard_status And(const char* function, regard_mask* mask, const Term& term) {
+  return regard::Guard(function, [&] {
+    Mask& value = regard::Required(mask, "mask").value;
+    value = value & term();
+  });
+}
+
+std::optional<int64_t> Limit(int64_t value) {
+  if (value == REGARD_NO_LIMIT) return std::nullopt;
+  return value;
+}
+
+std::vector<int64_t> Copied(const int64_t* lengths, int64_t batch) {
+  if (lengths == nullptr) return {};
+  return {lengths, lengths + batch};
+}
+
+}  // namespace
+
+regard_status regard_mask_create(regard_mask** mask) {
+  return regard::Guard("regard_mask_create", [&] {
+    regard::Required(mask, "mask") = new regard_mask();
+  });
+}
+
+void regard_mask_destroy(regard_mask* mask) { delete mask; }
+
+regard_status regard_mask_and_causal(regard_mask* mask) {
+  return And("regard_mask_and_causal", mask, [] { return Mask::Causal(); });
+}
+
+regard_status regard_mask_and_prefix(regard_mask* mask, int64_t keys) {
+  return And("regard_mask_and_prefix", mask,
+             [&] { return Mask::Prefix(keys); });
+}
+
+regard_status regard_mask_and_chunk(regard_mask* mask, int64_t size) {
+  return And("regard_mask_and_chunk", mask, [&] { return Mask::Chunk(size); });
+}
+
+regard_status regard_mask_and_window(regard_mask* mask, int64_t left,
+                                     int64_t right, int64_t first_keys) {
+  return And("regard_mask_and_window", mask, [&] {
+    return Mask::Window(Limit(left), Limit(right), first_keys);
+  });
+}
+
+regard_status regard_mask_and_lengths(regard_mask* mask, int64_t batch,
+                                      const int64_t* query,
+                                      const int64_t* key) {
+  return And("regard_mask_and_lengths", mask, [&] {
+    if (batch < 0) {
+      throw regard::Error(regard::ErrorKind::kArgument, "batch",
+                          std::to_string(batch) + " is negative");
+    }
+    return Mask::Lengths(Copied(query, batch), Copied(key, batch));
+  });
+}
+
+regard_status regard_mask_and_documents(regard_mask* mask,
+                                        const regard_tensor* query,
+                                        const regard_tensor* key) {
+  return And("regard_mask_and_documents", mask, [&] {
+    return Mask::Documents(regard::RequiredViewOf(query, "query"),
+                           regard::RequiredViewOf(key, "key"));
+  });
+}
+
+regard_status regard_mask_and_block_sparse(regard_mask* mask,
+                                           const regard_tensor* layout,
+                                           int64_t query_block,
+                                           int64_t key_block) {
+  return And("regard_mask_and_block_sparse", mask, [&] {
+    return Mask::BlockSparse(regard::RequiredViewOf(layout, "layout"),
+                             query_block, key_block);
+  });
+}
+
+regard_status regard_mask_and_bits(regard_mask* mask,
+                                   const regard_tensor* bytes) {
+  return And("regard_mask_and_bits", mask, [&] {
+    return Mask::Bits(regard::RequiredViewOf(bytes, "bytes"));
+  });
+}
+
+regard_status regard_mask_and_boolean(regard_mask* mask,
+                                      const regard_tensor* allowed) {
+  return And("regard_mask_and_boolean", mask, [&] {
+    return Mask::Boolean(regard::RequiredViewOf(allowed, "allowed"));
+  });
+}

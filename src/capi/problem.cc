@@ -1,0 +1,83 @@
+#include <string>
+
+#include "capi/boundary.h"
+#include "capi/handles.h"
+#include "capi/tensor.h"
+
+namespace {
+
+using regard::Guard;
+using regard::Required;
+
+regard::QueryOffset OffsetOf(int32_t kind, int64_t position) {
+  switch (kind) {
+    case REGARD_TOP_LEFT:
+      return regard::QueryOffset::TopLeft();
+    case REGARD_BOTTOM_RIGHT:
+      return regard::QueryOffset::BottomRight();
+    case REGARD_AT:
+      return regard::QueryOffset::At(position);
+    default:
+      throw regard::Error(
+          regard::ErrorKind::kArgument, "kind",
+          std::to_string(kind) + " does not exist",
+          "use REGARD_TOP_LEFT, REGARD_BOTTOM_RIGHT or REGARD_AT");
+  }
+}
+
+}  // namespace
+
+regard_status regard_problem_create(regard_problem** problem) {
+  return Guard("regard_problem_create",
+               [&] { Required(problem, "problem") = new regard_problem(); });
+}
+
+void regard_problem_destroy(regard_problem* problem) { delete problem; }
+
+regard_status regard_problem_set_qkv(regard_problem* problem,
+                                     const regard_tensor* q,
+                                     const regard_tensor* k,
+                                     const regard_tensor* v) {
+  return Guard("regard_problem_set_qkv", [&] {
+    regard::AttentionProblem& value = Required(problem, "problem").value;
+    const regard::TensorView new_q = regard::RequiredViewOf(q, "q");
+    const regard::TensorView new_k = regard::RequiredViewOf(k, "k");
+    const regard::TensorView new_v = regard::RequiredViewOf(v, "v");
+    value.q = new_q;
+    value.k = new_k;
+    value.v = new_v;
+  });
+}
+
+regard_status regard_problem_set_mask(regard_problem* problem,
+                                      const regard_mask* mask) {
+  return Guard("regard_problem_set_mask", [&] {
+    Required(problem, "problem").value.mask =
+        mask == nullptr ? regard::Mask() : regard::Mask(mask->value);
+  });
+}
+
+regard_status regard_problem_set_query_offset(regard_problem* problem,
+                                              int32_t kind, int64_t position) {
+  return Guard("regard_problem_set_query_offset", [&] {
+    Required(problem, "problem").value.query_offset = OffsetOf(kind, position);
+  });
+}
+
+regard_status regard_problem_set_scale(regard_problem* problem, double scale) {
+  return Guard("regard_problem_set_scale",
+               [&] { Required(problem, "problem").value.scale = scale; });
+}
+
+regard_status regard_problem_set_softcap(regard_problem* problem,
+                                         double softcap) {
+  return Guard("regard_problem_set_softcap",
+               [&] { Required(problem, "problem").value.softcap = softcap; });
+}
+
+regard_status regard_problem_set_bias(regard_problem* problem,
+                                      const regard_tensor* bias) {
+  return Guard("regard_problem_set_bias", [&] {
+    Required(problem, "problem").value.bias = regard::ViewOf(bias, "bias");
+  });
+}

@@ -1,0 +1,455 @@
+/* The C interface from C: every function of regard_c.h is called here
+ * (symbols.py sees to that), with a result that is known or an error that is
+ * due. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regard/regard_c.h"
+#include "regard/version.h"
+
+static int failures = 0;
+
+#define CHECK(condition)                                                    \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      ++failures;                                                           \
+      printf("%s:%d: %s is false (last message: %s)\n", __FILE__, __LINE__, \
+             #condition, regard_last_message());                            \
+    }                                                                       \
+  } while (0)
+#define CHECK_OK(call) CHECK((call) == REGARD_OK)
+/* The status, and a part of the message. */
+#define CHECK_FAILS(call, status, part) \
+  CHECK((call) == (status) && strstr(regard_last_message(), (part)) != NULL)
+
+static int near(double a, double b) { return fabs(a - b) < 1e-6; }
+
+/* ---------------------------------------------------------------- fixture */
+
+/* One batch entry, one head, 3 queries and 3 keys of size 1. q = 0, so that a
+ * row is the mean of the values that it sees: 2, 4, 12. */
+typedef struct Fixture {
+  float q[3], k[3], v[3], out[3], lse[3], weights[9];
+  regard_tensor q_view, k_view, v_view, out_view, lse_view, weights_view;
+  regard_problem* problem;
+  regard_mask* mask;
+} Fixture;
+
+static regard_tensor View(const void* data, int32_t rank,
+                          const int64_t* shape) {
+  regard_tensor tensor;
+  CHECK_OK(regard_tensor_init(&tensor, data, REGARD_F32, rank, shape));
+  return tensor;
+}
+
+static void SetUp(Fixture* f) {
+  static const float values[] = {2, 4, 12};
+  static const int64_t arrays[] = {1, 1, 3, 1}, rows[] = {1, 1, 3},
+                       matrix[] = {1, 1, 3, 3};
+  memset(f, 0, sizeof(*f));
+  memcpy(f->v, values, sizeof(values));
+  f->q_view = View(f->q, 4, arrays);
+  f->k_view = View(f->k, 4, arrays);
+  f->v_view = View(f->v, 4, arrays);
+  f->out_view = View(f->out, 4, arrays);
+  f->lse_view = View(f->lse, 3, rows);
+  f->weights_view = View(f->weights, 4, matrix);
+  CHECK_OK(regard_problem_create(&f->problem));
+  CHECK_OK(
+      regard_problem_set_qkv(f->problem, &f->q_view, &f->k_view, &f->v_view));
+  CHECK_OK(regard_mask_create(&f->mask));
+}
+
+static void TearDown(Fixture* f) {
+  regard_mask_destroy(f->mask);
+  regard_problem_destroy(f->problem);
+}
+
+/* Attention under the mask of the fixture gives these rows. */
+static int Gives(Fixture* f, double row0, double row1, double row2) {
+  memset(f->out, 0x7F, sizeof(f->out));
+  if (regard_problem_set_mask(f->problem, f->mask) != REGARD_OK) return 0;
+  if (regard_attend(f->problem, NULL, &f->out_view, NULL, NULL) != REGARD_OK) {
+    return 0;
+  }
+  return near(f->out[0], row0) && near(f->out[1], row1) &&
+         near(f->out[2], row2);
+}
+
+/* ---------------------------------------------------------------- tests */
+
+static void TestVersionAndNames(void) {
+  CHECK(strcmp(regard_version(), REGARD_VERSION) == 0);
+  CHECK(strcmp(regard_version(), PROJECT_VERSION) == 0);
+  CHECK(strcmp(regard_last_message(), "") == 0);
+  CHECK(strcmp(regard_status_name(REGARD_OK), "ok") == 0);
+  CHECK(strcmp(regard_status_name(REGARD_ERROR_SIZE), "size") == 0);
+  CHECK(strcmp(regard_status_name(-5), "unknown") == 0);
+}
+
+static void TestLists(void) {
+  const char* names[32];
+  const char* usable[32];
+  size_t count = 0, usable_count = 0;
+  CHECK_OK(regard_kernels(NULL, 0, &count));
+  CHECK(count >= 2);
+  CHECK_OK(regard_kernels(names, 32, &count));
+  CHECK(strcmp(names[count - 1], "reference") == 0);
+  names[1] = "untouched";
+  CHECK_OK(regard_kernels(names, 1, &count));
+  CHECK(strcmp(names[1], "untouched") == 0);
+
+  CHECK_OK(regard_built_instruction_sets(names, 32, &count));
+  CHECK_OK(regard_usable_instruction_sets(usable, 32, &usable_count));
+  CHECK(usable_count >= 1 && usable_count <= count);
+  /* The last runs anywhere. */
+  CHECK(strcmp(usable[usable_count - 1], names[count - 1]) == 0);
+
+  CHECK_FAILS(regard_kernels(names, 32, NULL), REGARD_ERROR_ARGUMENT,
+              "regard_kernels: count: is NULL");
+  CHECK_FAILS(regard_kernels(NULL, 32, &count), REGARD_ERROR_ARGUMENT,
+              "names: is NULL");
+}
+
+static void TestTensors(void) {
+  static const int64_t shape[] = {2, 3, 4}, huge[] = {INT64_MAX, 4};
+  float data[24];
+  regard_tensor tensor;
+  CHECK_OK(regard_tensor_init(&tensor, data, REGARD_F32, 3, shape));
+  CHECK(tensor.data == data && tensor.dtype == REGARD_F32 && tensor.rank == 3);
+  CHECK(tensor.shape[0] == 2 && tensor.shape[1] == 3 && tensor.shape[2] == 4);
+  CHECK(tensor.strides[0] == 12 && tensor.strides[1] == 4 &&
+        tensor.strides[2] == 1);
+  CHECK_OK(regard_tensor_init(&tensor, data, REGARD_F64, 0, NULL));
+  CHECK_FAILS(regard_tensor_init(&tensor, data, 13, 3, shape),
+              REGARD_ERROR_ARGUMENT, "dtype 13");
+  CHECK_FAILS(regard_tensor_init(&tensor, data, REGARD_F32, 9, shape),
+              REGARD_ERROR_ARGUMENT, "rank 9");
+  CHECK_FAILS(regard_tensor_init(&tensor, data, REGARD_F32, 2, huge),
+              REGARD_ERROR_SIZE, "regard_tensor_init");
+  CHECK_FAILS(regard_tensor_init(NULL, data, REGARD_F32, 3, shape),
+              REGARD_ERROR_ARGUMENT, "tensor: is NULL");
+}
+
+static void TestMasksOfPositions(void) {
+  Fixture f;
+  SetUp(&f);
+  CHECK(Gives(&f, 6, 6, 6));
+  CHECK_OK(regard_mask_and_window(f.mask, REGARD_NO_LIMIT, 1, 0));
+  CHECK(Gives(&f, 3, 6, 6));
+  CHECK_OK(regard_mask_and_prefix(f.mask, 2));
+  CHECK(Gives(&f, 3, 3, 6));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK(Gives(&f, 2, 3, 6));
+  CHECK_OK(regard_mask_and_window(f.mask, 2, REGARD_NO_LIMIT, 0));
+  CHECK(Gives(&f, 2, 3, 8));
+  CHECK_OK(regard_mask_and_chunk(f.mask, 2));
+  CHECK(Gives(&f, 2, 3, 12));
+  /* What is refused is refused when it is used. */
+  CHECK_OK(regard_mask_and_window(f.mask, 0, 0, 0));
+  CHECK_OK(regard_problem_set_mask(f.problem, f.mask));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "regard_attend: mask");
+  CHECK_OK(regard_problem_set_mask(f.problem, NULL));
+  CHECK_OK(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 6));
+  TearDown(&f);
+}
+
+/* A window of one key beside the first, then the patterns in memory. */
+static void TestMasksOfArrays(void) {
+  static const int64_t three[] = {3}, layout_shape[] = {2, 2},
+                       bits_shape[] = {3, 1};
+  static const int32_t ids[] = {0, 1, 1};
+  static const uint8_t layout[] = {1, 1, 0, 1};
+  static const uint8_t bits[] = {1, 7, 4};
+  regard_tensor id_view, layout_view, bits_view;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&id_view, ids, REGARD_I32, 1, three));
+  CHECK_OK(
+      regard_tensor_init(&layout_view, layout, REGARD_U8, 2, layout_shape));
+  CHECK_OK(regard_tensor_init(&bits_view, bits, REGARD_U8, 2, bits_shape));
+  CHECK_OK(regard_mask_and_documents(f.mask, &id_view, &id_view));
+  CHECK(Gives(&f, 2, 8, 8));
+  /* Blocks of two: queries 0 and 1 see all, query 2 only key 2. */
+  CHECK_OK(regard_mask_and_block_sparse(f.mask, &layout_view, 2, 2));
+  CHECK(Gives(&f, 2, 8, 12));
+  regard_mask_destroy(f.mask);
+  CHECK_OK(regard_mask_create(&f.mask));
+  CHECK_OK(regard_mask_and_window(f.mask, 1, 0, 1));
+  CHECK(Gives(&f, 2, 3, 7));
+  CHECK_OK(regard_mask_and_bits(f.mask, &bits_view));
+  CHECK(Gives(&f, 2, 3, 12));
+  CHECK_FAILS(regard_mask_and_documents(f.mask, &id_view, NULL),
+              REGARD_ERROR_ARGUMENT, "key: is NULL");
+  CHECK_FAILS(regard_mask_and_block_sparse(f.mask, NULL, 1, 1),
+              REGARD_ERROR_ARGUMENT, "layout: is NULL");
+  CHECK_FAILS(regard_mask_and_bits(f.mask, NULL), REGARD_ERROR_ARGUMENT,
+              "bytes: is NULL");
+  TearDown(&f);
+}
+
+static void TestMasksOfNumbers(void) {
+  static const int64_t query[] = {2}, key[] = {2}, matrix[] = {3, 3};
+  static const uint8_t allowed[] = {1, 1, 1, 0, 1, 0, 1, 1, 1};
+  regard_tensor pattern;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&pattern, allowed, REGARD_U8, 2, matrix));
+  CHECK_OK(regard_mask_and_lengths(f.mask, 1, NULL, key));
+  CHECK(Gives(&f, 3, 3, 3));
+  CHECK_OK(regard_mask_and_boolean(f.mask, &pattern));
+  CHECK(Gives(&f, 3, 4, 3));
+  CHECK_OK(regard_mask_and_lengths(f.mask, 1, query, NULL));
+  CHECK(Gives(&f, 3, 4, 0));
+  CHECK_FAILS(regard_mask_and_boolean(f.mask, NULL), REGARD_ERROR_ARGUMENT,
+              "regard_mask_and_boolean: allowed: is NULL");
+  CHECK_FAILS(regard_mask_and_lengths(f.mask, -1, query, key),
+              REGARD_ERROR_ARGUMENT, "batch: -1");
+  CHECK_FAILS(regard_mask_and_causal(NULL), REGARD_ERROR_ARGUMENT,
+              "mask: is NULL");
+  CHECK_FAILS(regard_mask_create(NULL), REGARD_ERROR_ARGUMENT, "mask: is NULL");
+  TearDown(&f);
+}
+
+static void TestQueryOffset(void) {
+  static const int64_t last[] = {1, 1, 1, 1};
+  Fixture f;
+  SetUp(&f);
+  f.q_view = View(f.q, 4, last);
+  f.out_view = View(f.out, 4, last);
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK_OK(regard_problem_set_mask(f.problem, f.mask));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "query_offset");
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_TOP_LEFT, 0));
+  CHECK_OK(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 2));
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_AT, 1));
+  CHECK_OK(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 3));
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_BOTTOM_RIGHT, 0));
+  CHECK_OK(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 6));
+  CHECK_FAILS(regard_problem_set_query_offset(f.problem, 3, 0),
+              REGARD_ERROR_ARGUMENT, "kind: 3");
+  TearDown(&f);
+}
+
+static void TestScores(void) {
+  static const int64_t shape[] = {3};
+  static const float bias[] = {0, -INFINITY, 0};
+  regard_tensor bias_view;
+  Fixture f;
+  SetUp(&f);
+  bias_view = View(bias, 1, shape);
+  CHECK_OK(regard_problem_set_bias(f.problem, &bias_view));
+  CHECK(Gives(&f, 7, 7, 7));
+  CHECK_OK(regard_problem_set_bias(f.problem, NULL));
+  CHECK(Gives(&f, 6, 6, 6));
+  /* Scores 3, 0, 0 of the first query. */
+  f.q[0] = f.k[0] = 1;
+  CHECK_OK(regard_problem_set_scale(f.problem, 3));
+  CHECK(Gives(&f, (2 * exp(3) + 4 + 12) / (exp(3) + 2), 6, 6));
+  CHECK_OK(regard_problem_set_softcap(f.problem, 1));
+  CHECK(Gives(&f, (2 * exp(tanh(3)) + 4 + 12) / (exp(tanh(3)) + 2), 6, 6));
+  CHECK_OK(regard_problem_set_softcap(f.problem, -1));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "softcap");
+  TearDown(&f);
+}
+
+static void TestOutputs(void) {
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_attend(f.problem, NULL, &f.out_view, &f.lse_view,
+                         &f.weights_view));
+  CHECK(near(f.out[2], 6) && near(f.lse[1], log(3)) &&
+        near(f.weights[8], 1.0 / 3));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.v_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "out: shares memory with v");
+  CHECK_FAILS(regard_attend(f.problem, NULL, NULL, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "out: is NULL");
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.lse_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "out: shape [1, 1, 3]");
+  CHECK_FAILS(regard_attend(NULL, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "problem: is NULL");
+  f.q_view.dtype = REGARD_I32;
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_UNSUPPORTED, "q: type i32");
+  CHECK_FAILS(regard_problem_set_qkv(f.problem, &f.q_view, NULL, &f.v_view),
+              REGARD_ERROR_ARGUMENT, "k: is NULL");
+  CHECK_FAILS(regard_problem_create(NULL), REGARD_ERROR_ARGUMENT,
+              "problem: is NULL");
+  TearDown(&f);
+}
+
+static void TestOptions(void) {
+  regard_options* options = NULL;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_options_create(&options));
+  CHECK_OK(regard_options_set_threads(options, 1));
+  CHECK_OK(regard_options_set_kernel(options, "reference"));
+  CHECK_OK(regard_attend(f.problem, options, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 6));
+  CHECK_OK(regard_options_set_kernel(options, "fast"));
+  CHECK_FAILS(regard_attend(f.problem, options, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "\"fast\" is unknown: use one of flash");
+  CHECK_OK(regard_options_set_kernel(options, NULL));
+  CHECK_OK(regard_options_set_instruction_set(options, "AVX5"));
+  CHECK_FAILS(regard_attend(f.problem, options, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "regard_attend: instruction_set");
+  CHECK_OK(regard_options_set_instruction_set(options, NULL));
+  CHECK_OK(regard_attend(f.problem, options, &f.out_view, NULL, NULL));
+  CHECK_FAILS(regard_options_set_threads(options, -1), REGARD_ERROR_ARGUMENT,
+              "threads: -1 is negative");
+  CHECK_FAILS(regard_options_create(NULL), REGARD_ERROR_ARGUMENT,
+              "options: is NULL");
+  regard_options_destroy(options);
+  TearDown(&f);
+}
+
+static void TestPlans(void) {
+  static const int64_t shorter[] = {1, 1, 2, 1};
+  regard_options* options = NULL;
+  regard_plan* plan = NULL;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_options_create(&options));
+  CHECK_OK(regard_options_set_kernel(options, "reference"));
+  CHECK_OK(regard_plan_create(f.problem, options, &plan));
+  CHECK(strcmp(regard_plan_kernel(plan), "reference") == 0);
+  CHECK(strlen(regard_plan_instruction_set(plan)) > 0);
+  CHECK(strstr(regard_plan_description(plan), "reference: chosen") != NULL);
+  CHECK(regard_plan_scratch_bytes(plan) > 0);
+  CHECK_OK(regard_plan_run(plan, f.problem, &f.out_view, NULL, NULL));
+  CHECK(near(f.out[0], 6));
+  /* The same plan, another mask. */
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK_OK(regard_problem_set_mask(f.problem, f.mask));
+  CHECK_OK(regard_plan_run(plan, f.problem, &f.out_view, &f.lse_view,
+                           &f.weights_view));
+  CHECK(near(f.out[0], 2) && near(f.lse[1], log(2)) && f.weights[1] == 0);
+  f.q_view = View(f.q, 4, shorter);
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_TOP_LEFT, 0));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));
+  CHECK_FAILS(regard_plan_run(plan, f.problem, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "regard_plan_run: q: shape [1, 1, 2, 1]");
+  CHECK_FAILS(regard_plan_create(f.problem, NULL, NULL), REGARD_ERROR_ARGUMENT,
+              "plan: is NULL");
+  CHECK(strcmp(regard_plan_kernel(NULL), "") == 0);
+  CHECK(strcmp(regard_plan_instruction_set(NULL), "") == 0);
+  CHECK(strcmp(regard_plan_description(NULL), "") == 0);
+  CHECK(regard_plan_scratch_bytes(NULL) == 0);
+  regard_plan_destroy(plan);
+  regard_options_destroy(options);
+  TearDown(&f);
+}
+
+/* Adds up the weights of key 0; stops when there are `most` tiles. */
+typedef struct Column {
+  double sum;
+  int tiles, most;
+} Column;
+
+static int32_t AddColumn(const regard_weight_tile* tile, void* user) {
+  Column* column = user;
+  int64_t q;
+  if (column->tiles == column->most) return 1;
+  ++column->tiles;
+  if (tile->batch != 0 || tile->head != 0 || tile->key_begin > 0) return 0;
+  for (q = tile->query_begin; q < tile->query_end; ++q) {
+    column->sum += tile->weights[(q - tile->query_begin) * tile->stride];
+  }
+  return 0;
+}
+
+static void TestWeightTiles(void) {
+  Column column = {0, 0, 100}, none = {0, 0, 0};
+  regard_options* options = NULL;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_options_create(&options));
+  CHECK_OK(regard_options_set_threads(options, 1));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK_OK(regard_problem_set_mask(f.problem, f.mask));
+  CHECK_OK(regard_for_each_weight_tile(f.problem, options, AddColumn, &column));
+  CHECK(near(column.sum, 1 + 1.0 / 2 + 1.0 / 3) && column.tiles > 0);
+  CHECK_FAILS(regard_for_each_weight_tile(f.problem, options, AddColumn, &none),
+              REGARD_ERROR_STOPPED, "callback: asked to stop");
+  CHECK_FAILS(regard_for_each_weight_tile(f.problem, options, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "callback: is NULL");
+  regard_options_destroy(options);
+  TearDown(&f);
+}
+
+/* Keys 0 and 1 on their own, key 2 on its own, and nothing. */
+static void TestMerge(void) {
+  static const int64_t arrays[] = {1, 1, 3, 1}, rows[] = {1, 1, 3};
+  static const int64_t two[] = {2};
+  float out[2][3], lse[2][3], nothing[3];
+  regard_partial parts[3];
+  Fixture f;
+  int i;
+  SetUp(&f);
+  for (i = 0; i < 3; ++i) nothing[i] = -INFINITY;
+  for (i = 0; i < 2; ++i) {
+    parts[i].out = View(out[i], 4, arrays);
+    parts[i].lse = View(lse[i], 3, rows);
+  }
+  parts[2].out = parts[0].out; /* not read */
+  parts[2].lse = View(nothing, 3, rows);
+  CHECK_OK(regard_mask_and_lengths(f.mask, 1, NULL, two));
+  CHECK_OK(regard_problem_set_mask(f.problem, f.mask));
+  CHECK_OK(regard_attend(f.problem, NULL, &parts[0].out, &parts[0].lse, NULL));
+  f.k_view.shape[2] = f.v_view.shape[2] = 1;
+  f.v_view.data = f.v + 2;
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));
+  CHECK_OK(regard_problem_set_mask(f.problem, NULL));
+  CHECK_OK(regard_attend(f.problem, NULL, &parts[1].out, &parts[1].lse, NULL));
+
+  CHECK_OK(regard_merge(parts, 3, &f.out_view, &f.lse_view, 0));
+  CHECK(near(f.out[0], 6) && near(f.out[2], 6) && near(f.lse[0], log(3)));
+  CHECK_OK(regard_merge(NULL, 0, &f.out_view, NULL, 0));
+  CHECK(f.out[0] == 0);
+  parts[1].lse.rank = -1;
+  CHECK_FAILS(regard_merge(parts, 2, &f.out_view, NULL, 0),
+              REGARD_ERROR_ARGUMENT, "regard_merge: parts[1].lse: rank -1");
+  CHECK_FAILS(regard_merge(NULL, 2, &f.out_view, NULL, 0),
+              REGARD_ERROR_ARGUMENT, "parts: is NULL");
+  CHECK_FAILS(regard_merge(parts, 1, &parts[0].out, NULL, 0),
+              REGARD_ERROR_ARGUMENT, "out: shares memory with parts[0]");
+  TearDown(&f);
+}
+
+static void TestDestroyTakesNull(void) {
+  regard_mask_destroy(NULL);
+  regard_problem_destroy(NULL);
+  regard_options_destroy(NULL);
+  regard_plan_destroy(NULL);
+}
+
+int main(void) {
+  TestVersionAndNames();
+  TestLists();
+  TestTensors();
+  TestMasksOfPositions();
+  TestMasksOfNumbers();
+  TestMasksOfArrays();
+  TestQueryOffset();
+  TestScores();
+  TestOutputs();
+  TestOptions();
+  TestPlans();
+  TestWeightTiles();
+  TestMerge();
+  TestDestroyTakesNull();
+  printf("%d failures\n", failures);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
