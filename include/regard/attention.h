@@ -132,9 +132,9 @@ struct PartialAttention {
 //
 // A row of a part with lse -infinity is empty: its out is not read. A row that
 // is empty in all parts is an empty row (out 0, lse -infinity). A row of one
-// part alone comes out bit for bit (a zero as +0). An lse that is NaN or
-// +infinity makes the row's out and lse NaN; an out that isn't finite makes its
-// element not finite, however small the part's share.
+// part alone comes out bit for bit. An lse that is NaN or +infinity makes the
+// row's out and lse NaN; an out that isn't finite makes its element not finite,
+// however small the part's share.
 //
 // Sums are kept in double: beside the errors of the parts themselves, the error
 // is at most eps (n + 2 max|lse|) max|out| in out and eps (n + 2 max|lse|) in

@@ -93,7 +93,8 @@ double LseOf(const PartialAttention& part, const Row& row) {
 template <typename T>
 void MergeChunk(Parts parts, const Row& row, double max, double sum,
                 int64_t first, int64_t count, T* out, int64_t stride) {
-  double sums[kChunk] = {};
+  double sums[kChunk];
+  std::fill(sums, sums + count, sum == 0 ? 0.0 : -0.0);  // -0 + x is x
   for (const PartialAttention& part : parts) {
     const double lse = LseOf<T>(part, row);
     if (lse == -kInfinity) continue;
