@@ -177,6 +177,43 @@ REGARD_API regard_status regard_mask_and_bits(regard_mask* mask,
 REGARD_API regard_status regard_mask_and_boolean(regard_mask* mask,
                                                  const regard_tensor* allowed);
 
+/* Whose scores a mask function is asked about: one query head, counted from
+ * 0; query i stands at position i + offset. */
+typedef struct regard_mask_frame {
+  int64_t batch, head;
+  int64_t query_length, key_length;
+  int64_t offset;
+} regard_mask_frame;
+
+/* A mask of the caller's own. The answers must follow from the arguments alone:
+ * they are asked for from several threads, in any order and number. The
+ * functions must not throw or jump out; they and `user` have to live as long as
+ * the mask, or a problem that it was given to, is used.
+ *
+ * Not 0: the query may attend to the key. */
+typedef int32_t (*regard_mask_allows)(const regard_mask_frame* frame,
+                                      int64_t query, int64_t key, void* user);
+/* Narrows the keys [*key_begin, *key_end) to a part outside which none of the
+ * queries [query_begin, query_end) sees any of them. More queries or more keys
+ * must never make it smaller. What no query sees is not read. */
+typedef void (*regard_mask_range)(const regard_mask_frame* frame,
+                                  int64_t query_begin, int64_t query_end,
+                                  int64_t* key_begin, int64_t* key_end,
+                                  void* user);
+/* One of these about a block. EMPTY and FULL are promises; anything else is
+ * taken for MIXED, which is always right. */
+enum { REGARD_TILE_MIXED = 0, REGARD_TILE_EMPTY = 1, REGARD_TILE_FULL = 2 };
+typedef int32_t (*regard_mask_classify)(const regard_mask_frame* frame,
+                                        int64_t query_begin, int64_t query_end,
+                                        int64_t key_begin, int64_t key_end,
+                                        void* user);
+/* `range` and `classify` save work and may be NULL. */
+REGARD_API regard_status regard_mask_and_function(regard_mask* mask,
+                                                  regard_mask_allows allows,
+                                                  regard_mask_range range,
+                                                  regard_mask_classify classify,
+                                                  void* user);
+
 /* ---------------------------------------------------------------- problems */
 
 /* What is to be computed. The arrays stay the caller's. */

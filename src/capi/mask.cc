@@ -1,5 +1,8 @@
 // One function per term of a mask.
-#include <utility>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "capi/boundary.h"
 #include "capi/handles.h"
@@ -22,6 +25,57 @@ std::optional<int64_t> Limit(int64_t value) {
   if (value == REGARD_NO_LIMIT) return std::nullopt;
   return value;
 }
+
+// A mask that asks functions of C.
+class FunctionsOfC : public regard::MaskFunction {
+ public:
+  FunctionsOfC(regard_mask_allows allows, regard_mask_range range,
+               regard_mask_classify classify, void* user)
+      : allows_(allows), range_(range), classify_(classify), user_(user) {}
+
+  bool Allows(const regard::MaskFrame& frame, int64_t query,
+              int64_t key) const noexcept override {
+    const regard_mask_frame c_frame = FrameOf(frame);
+    return allows_(&c_frame, query, key, user_) != 0;
+  }
+
+  regard::IndexRange Range(const regard::MaskFrame& frame,
+                           regard::IndexRange queries,
+                           regard::IndexRange keys) const noexcept override {
+    if (range_ == nullptr) return keys;
+    const regard_mask_frame c_frame = FrameOf(frame);
+    regard::IndexRange part = keys;
+    range_(&c_frame, queries.begin, queries.end, &part.begin, &part.end, user_);
+    return part & keys;
+  }
+
+  regard::TileClass Classify(
+      const regard::MaskFrame& frame,
+      const regard::ScoreTile& tile) const noexcept override {
+    if (classify_ == nullptr) return regard::TileClass::kMixed;
+    const regard_mask_frame c_frame = FrameOf(frame);
+    switch (classify_(&c_frame, tile.queries.begin, tile.queries.end,
+                      tile.keys.begin, tile.keys.end, user_)) {
+      case REGARD_TILE_EMPTY:
+        return regard::TileClass::kEmpty;
+      case REGARD_TILE_FULL:
+        return regard::TileClass::kFull;
+      default:
+        return regard::TileClass::kMixed;
+    }
+  }
+
+ private:
+  static regard_mask_frame FrameOf(const regard::MaskFrame& frame) {
+    return {frame.batch, frame.head, frame.query_length, frame.key_length,
+            frame.offset};
+  }
+
+  regard_mask_allows allows_;
+  regard_mask_range range_;
+  regard_mask_classify classify_;
+  void* user_;
+};
 
 std::vector<int64_t> Copied(const int64_t* lengths, int64_t batch) {
   if (lengths == nullptr) return {};
@@ -93,6 +147,18 @@ regard_status regard_mask_and_bits(regard_mask* mask,
                                    const regard_tensor* bytes) {
   return And("regard_mask_and_bits", mask, [&] {
     return Mask::Bits(regard::RequiredViewOf(bytes, "bytes"));
+  });
+}
+
+regard_status regard_mask_and_function(regard_mask* mask,
+                                       regard_mask_allows allows,
+                                       regard_mask_range range,
+                                       regard_mask_classify classify,
+                                       void* user) {
+  return And("regard_mask_and_function", mask, [&] {
+    regard::Required(allows, "allows");
+    return Mask::Custom(
+        std::make_shared<FunctionsOfC>(allows, range, classify, user));
   });
 }
 

@@ -192,6 +192,59 @@ static void TestMasksOfArrays(void) {
   TearDown(&f);
 }
 
+/* Keys up to one past the query; counts how often it is asked. */
+static int32_t OneAhead(const regard_mask_frame* frame, int64_t query,
+                        int64_t key, void* user) {
+  ++*(int*)user;
+  CHECK(frame->query_length == 3 && frame->key_length == 3);
+  CHECK(frame->batch == 0 && frame->head == 0);
+  return key <= query + frame->offset + 1;
+}
+
+static void OneAheadRange(const regard_mask_frame* frame, int64_t query_begin,
+                          int64_t query_end, int64_t* key_begin,
+                          int64_t* key_end, void* user) {
+  const int64_t last = query_end + frame->offset;
+  (void)user;
+  CHECK(query_begin >= 0 && *key_begin >= 0);
+  if (*key_end > last + 1) *key_end = last + 1;
+}
+
+static int32_t Everything(const regard_mask_frame* frame, int64_t query,
+                          int64_t key, void* user) {
+  (void)frame, (void)query, (void)key, (void)user;
+  return 1;
+}
+
+static int32_t AllFull(const regard_mask_frame* frame, int64_t query_begin,
+                       int64_t query_end, int64_t key_begin, int64_t key_end,
+                       void* user) {
+  (void)frame, (void)user;
+  CHECK(query_begin < query_end && key_begin < key_end);
+  return REGARD_TILE_FULL;
+}
+
+static void TestMaskOfFunctions(void) {
+  int asked = 0;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_mask_and_function(f.mask, OneAhead, NULL, NULL, &asked));
+  CHECK(Gives(&f, 3, 6, 6));
+  CHECK(asked > 0);
+  regard_mask_destroy(f.mask);
+  CHECK_OK(regard_mask_create(&f.mask));
+  CHECK_OK(
+      regard_mask_and_function(f.mask, OneAhead, OneAheadRange, NULL, &asked));
+  CHECK(Gives(&f, 3, 6, 6));
+  regard_mask_destroy(f.mask);
+  CHECK_OK(regard_mask_create(&f.mask));
+  CHECK_OK(regard_mask_and_function(f.mask, Everything, NULL, AllFull, &asked));
+  CHECK(Gives(&f, 6, 6, 6));
+  CHECK_FAILS(regard_mask_and_function(f.mask, NULL, NULL, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "allows: is NULL");
+  TearDown(&f);
+}
+
 static void TestMasksOfNumbers(void) {
   static const int64_t query[] = {2}, key[] = {2}, matrix[] = {3, 3};
   static const uint8_t allowed[] = {1, 1, 1, 0, 1, 0, 1, 1, 1};
@@ -442,6 +495,7 @@ int main(void) {
   TestMasksOfPositions();
   TestMasksOfNumbers();
   TestMasksOfArrays();
+  TestMaskOfFunctions();
   TestQueryOffset();
   TestScores();
   TestOutputs();
