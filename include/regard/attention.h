@@ -3,8 +3,9 @@
 //
 //   s      = scale * q k^T                    [B, Hq, Lq, Lk]
 //   s      = softcap * tanh(s / softcap)      when softcap is set
-//   s      = s + bias
+//   s      = s + bias - slope * |i + offset - j|      with ALiBi
 //   weights = softmax over the visible keys of each row
+//             * sigmoid(lse - sink_logit) when there is one
 //   out    = weights v                        [B, Hq, Lq, Dv]
 //
 // B batch, Hq query heads, Hkv key/value heads (Hq = g * Hkv; query head h uses
@@ -52,6 +53,15 @@ struct AttentionProblem {
   // f32, f64, bf16 or f16, broadcast to [B, Hq, Lq, Lk] by numpy rules.
   // -infinity hides a key; a finite lowest value does not.
   TensorView bias;
+  // ALiBi (Press et al. 2021): [Hq], any floating type, finite. Query i stands
+  // at position i + offset, key j at j. AlibiSlopes gives the usual ones.
+  TensorView alibi_slopes;
+  // A learned sink (gpt-oss, 2025): [Hq], any floating type. One more logit in
+  // the denominator of every softmax of its head, without key and value; lse
+  // leaves it out. -infinity is none. An empty row stays 0. Partial results to
+  // be merged are made without: multiply the merged out by sigmoid(lse -
+  // sink_logit).
+  TensorView sink_logit;
 };
 
 struct AttentionOptions {
@@ -67,7 +77,8 @@ struct AttentionOptions {
 struct AttentionResult {
   Tensor out;      // [B, Hq, Lq, Dv] in q's type
   Tensor lse;      // [B, Hq, Lq] natural log; -infinity for an empty row
-  Tensor weights;  // [B, Hq, Lq, Lk]; rows sum to 1, an empty row to 0
+  Tensor weights;  // [B, Hq, Lq, Lk]; rows sum to 1 (less a
+                   // sink's share), an empty row to 0
 };
 
 // Empty rows (no visible key) give out 0, weights 0, lse -infinity. What a mask
@@ -150,6 +161,12 @@ void MergeAttention(std::span<const PartialAttention> parts,
 // The same into new arrays; at least one part.
 AttentionResult MergeAttention(std::span<const PartialAttention> parts,
                                int threads = 0);
+
+// Slopes of ALiBi for so many heads, f64 [heads]: 2^(-8 i / n), i = 1 ... n,
+// for a power of two n; for other counts those of the power of two below,
+// followed by every second one of the next (Press et al. 2021, and the code
+// published with it). Error (kArgument) for a negative number.
+Tensor AlibiSlopes(int64_t heads);
 
 // Names of all kernels, best first; "reference" (plain loops in double) last.
 std::vector<std::string> KernelNames();

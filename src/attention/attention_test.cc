@@ -12,6 +12,7 @@ namespace regard::inline v0 {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -183,6 +184,69 @@ TEST_P(AttendTest, WhatASinkThrowsIsPassedOn) {
                    [](const WeightTile&) { throw std::runtime_error("no"); }),
                std::runtime_error);
   EXPECT_THROW(ForEachWeightTile(a.Problem(), options, nullptr), Error);
+}
+
+// torchtitan#2211: a learned sink is in the denominator only.
+TEST_P(AttendTest, SinkLogit) {
+  const Arrays a({0, 0}, {1, 1}, {3, 6});
+  AttentionProblem p = a.Problem();
+  Tensor sink = Tensor::FromVector({0}, {1});
+  p.sink_logit = sink;
+  AttentionResult r = Run(p);
+  EXPECT_NEAR(Values(r.out)[0], 3, 1e-6);
+  EXPECT_NEAR(Values(r.weights)[1], 1 / 3.0, 1e-7);
+  EXPECT_NEAR(Values(r.lse)[0], std::log(2.0), 1e-7);
+  // One that is not there changes no bit.
+  sink.AsMutable<float>()[0] = -kInf;
+  r = Run(p);
+  p.sink_logit = {};
+  EXPECT_THAT(Values(r.out), ElementsAreArray(Values(Run(p).out)));
+  EXPECT_THAT(Values(r.weights), ElementsAreArray(Values(Run(p).weights)));
+  // Whatever its logit, an empty row stays 0 and a hidden key has no weight.
+  const bool allowed[] = {true, false, false, false};
+  p.mask = Mask::Boolean(TensorView(allowed, {2, 2}));
+  p.sink_logit = sink;
+  for (const float logit : {0.0f, -kInf, kInf, kNaN}) {
+    sink.AsMutable<float>()[0] = logit;
+    r = Run(p);
+    EXPECT_EQ(Values(r.out)[1], 0);
+    EXPECT_EQ(Values(r.lse)[1], -kInf);
+    EXPECT_EQ(std::isnan(Values(r.out)[0]), std::isnan(logit));
+    EXPECT_EQ(Values(r.weights)[1], 0);
+    EXPECT_EQ(Values(r.weights)[2], 0);
+  }
+}
+
+TEST_P(AttendTest, Alibi) {
+  const Arrays a({0}, {1, 1, 1}, {1, 2, 4});
+  AttentionProblem p = a.Problem();
+  const Tensor slope = Tensor::FromVector({0.5f}, {1});
+  p.alibi_slopes = slope;
+  p.query_offset = QueryOffset::At(1);
+  const double e = std::exp(-0.5);
+  EXPECT_NEAR(Values(Run(p).out)[0], (e * 1 + 2 + e * 4) / (1 + 2 * e), 1e-6);
+  // Biases too large for f32 are values, not masks.
+  const Tensor steep = Tensor::FromVector({3e38f}, {1});
+  p.alibi_slopes = steep;
+  p.query_offset = QueryOffset::At(-100);
+  EXPECT_GE(Values(Run(p).out)[0], 1);
+}
+
+// mlx#343, aprender#2143.
+TEST(AlibiSlopesTest, AnyNumberOfHeads) {
+  const auto slopes = [](int64_t heads) {
+    const Tensor t = AlibiSlopes(heads);
+    return std::vector<double>(t.As<double>(),
+                               t.As<double>() + t.NumElements());
+  };
+  EXPECT_THAT(slopes(6),
+              ElementsAre(0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125));
+  EXPECT_EQ(slopes(8).front(), 0.5);
+  EXPECT_EQ(slopes(8).back(), 0.00390625);
+  EXPECT_THAT(slopes(1), ElementsAre(0.00390625));
+  EXPECT_EQ(slopes(16)[0], std::exp2(-0.5));
+  EXPECT_TRUE(slopes(0).empty());
+  EXPECT_THROW(AlibiSlopes(-1), Error);
 }
 
 // onnx#7274: query head h uses kv head h / group.

@@ -5,6 +5,7 @@
 
 #include "attention/array_check.h"
 #include "attention/overlap.h"
+#include "attention/score/bias.h"
 
 namespace regard::inline v0 {
 
@@ -25,6 +26,12 @@ class Checker : public ArrayChecker {
   }
   void Broadcasts(const TensorView& view, const char* name, const Dims& full,
                   const char* letters) const;
+  // f16, bf16, f32 or f64.
+  void AnyFloating(const TensorView& view, const char* name,
+                   const char* hint) const;
+  // [Hq], where it is given.
+  void PerHead(const TensorView& list, const char* name,
+               const Problem& problem) const;
   void Masks(const Problem& problem, bool offset_given) const;
   void Term(const CausalMask&, const Problem&) const {}
   void Term(const PrefixMask& mask, const Problem&) const;
@@ -55,6 +62,29 @@ void Checker::Broadcasts(const TensorView& view, const char* name,
                    letters + " = " + ToString(full));
   }
   Memory(view, name);
+}
+
+void Checker::AnyFloating(const TensorView& view, const char* name,
+                          const char* hint) const {
+  switch (view.dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF64:
+      return;
+    default:
+      Fail(name,
+           std::string("type ") + Name(view.dtype) + " is not a floating type",
+           hint);
+  }
+}
+
+void Checker::PerHead(const TensorView& list, const char* name,
+                      const Problem& p) const {
+  if (!list.given()) return;
+  AnyFloating(list, name, "");
+  Shape(list, name, {p.query_heads}, "[Hq]");
+  Memory(list, name);
 }
 
 void Checker::Term(const PrefixMask& mask, const Problem&) const {
@@ -200,9 +230,10 @@ void Checker::Masks(const Problem& p, bool offset_given) const {
     std::visit([&](const auto& mask) { Term(mask, p); }, term);
   }
   if (!offset_given && p.query_length != p.key_length &&
-      std::any_of(terms.begin(), terms.end(), ComparesPositions)) {
+      (p.alibi_slopes.given() ||
+       std::any_of(terms.begin(), terms.end(), ComparesPositions))) {
     Fail("query_offset",
-         "not set, but a mask that compares positions meets Lq = " +
+         "not set, but a mask or ALiBi that compares positions meets Lq = " +
              std::to_string(p.query_length) +
              ", Lk = " + std::to_string(p.key_length),
          "choose top-left, bottom-right or an explicit offset");
@@ -293,6 +324,8 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   p.k = problem.k;
   p.v = problem.v;
   p.bias = problem.bias;
+  p.alibi_slopes = problem.alibi_slopes;
+  p.sink_logit = problem.sink_logit;
   p.mask = &problem.mask;
   CheckShapes(check, p);
   CheckCountable(check, {p.batch, p.kv_heads}, "[B, Hkv]");
@@ -323,20 +356,18 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   }
   check.Masks(p, problem.query_offset.has_value());
   if (p.bias.given()) {
-    switch (p.bias.dtype) {
-      case DType::kF16:
-      case DType::kBF16:
-      case DType::kF32:
-      case DType::kF64:
-        break;
-      default:
-        check.Fail("bias",
-                   std::string("type ") + Name(p.bias.dtype) +
-                       " is not a floating type",
-                   "a mask of bool or u8 goes into mask");
-    }
+    check.AnyFloating(p.bias, "bias", "a mask of bool or u8 goes into mask");
     check.Broadcasts(p.bias, "bias", p);
   }
+  check.PerHead(p.alibi_slopes, "alibi_slopes", p);
+  for (int64_t h = 0; p.alibi_slopes.given() && h < p.query_heads; ++h) {
+    const double slope = HeadNumber(p.alibi_slopes, h);
+    if (!std::isfinite(slope)) {
+      check.Fail("alibi_slopes", std::to_string(slope) + " of head " +
+                                     std::to_string(h) + " is not finite");
+    }
+  }
+  check.PerHead(p.sink_logit, "sink_logit", p);
   return p;
 }
 
@@ -371,7 +402,9 @@ void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
   const NamedView read[] = {{"q", &inputs.q},
                             {"k", &inputs.k},
                             {"v", &inputs.v},
-                            {"bias", &inputs.bias}};
+                            {"bias", &inputs.bias},
+                            {"alibi_slopes", &inputs.alibi_slopes},
+                            {"sink_logit", &inputs.sink_logit}};
   for (size_t i = 0; i < written.size(); ++i) {
     const NamedView& output = written[i];
     if (MayOverlapItself(*output.view)) refuse(output, "itself");

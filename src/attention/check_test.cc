@@ -177,6 +177,30 @@ TEST_F(CheckTest, Bias) {
   EXPECT_THAT(Message(), HasSubstr("[2, 5]"));
 }
 
+TEST_F(CheckTest, AlibiAndSink) {
+  const float numbers[4] = {};
+  const uint8_t bytes[4] = {};
+  const std::pair<TensorView*, const char*> lists[] = {
+      {&problem_.alibi_slopes, "alibi_slopes"},
+      {&problem_.sink_logit, "sink_logit"}};
+  problem_.query_offset = QueryOffset::BottomRight();
+  for (const auto& [list, name] : lists) {
+    *list = TensorView(numbers, {3});
+    EXPECT_THAT(Message(), AllOf(HasSubstr(name), HasSubstr("[3]"),
+                                 HasSubstr("[Hq] = [4]")));
+    *list = TensorView(bytes, {4});
+    EXPECT_THAT(Message(), AllOf(HasSubstr(name), HasSubstr("u8")));
+    *list = TensorView(numbers, {4});
+    EXPECT_EQ(Message(), "no error");
+  }
+  problem_.query_offset.reset();
+  EXPECT_THAT(Message(), HasSubstr("Lq = 3, Lk = 5"));
+  const double slopes[4] = {1, 2, kNaN, 3};
+  problem_.query_offset = QueryOffset::BottomRight();
+  problem_.alibi_slopes = TensorView(slopes, {4});
+  EXPECT_THAT(Message(), AllOf(HasSubstr("alibi_slopes"), HasSubstr("head 2")));
+}
+
 TEST_F(CheckTest, AddressesThatDoNotFit) {
   const float one = 1;
   problem_.q =
@@ -236,6 +260,13 @@ TEST_F(OutputsTest, SharedMemoryIsRefused) {
   outputs.lse = MutableTensorView(out_.AsMutable<float>() + 1, {2, 4, 3});
   EXPECT_THAT(Message(outputs), AllOf(HasSubstr("lse"), HasSubstr("out")));
   outputs.lse = {};
+  problem_.query_offset = QueryOffset::TopLeft();
+  problem_.alibi_slopes = TensorView(out_.view().data, DType::kF32, {4});
+  EXPECT_THAT(Message(outputs), HasSubstr("alibi_slopes"));
+  problem_.alibi_slopes = {};
+  problem_.sink_logit = TensorView(out_.view().data, DType::kF32, {4});
+  EXPECT_THAT(Message(outputs), HasSubstr("sink_logit"));
+  problem_.sink_logit = {};
   outputs.out.strides[2] = 0;
   EXPECT_THAT(Message(outputs), HasSubstr("itself"));
 }

@@ -130,6 +130,7 @@ TEST_F(PlanTest, RunAllocatesNothing) {
   const float bias[100] = {};
   problem_.bias = TensorView(bias, {100});
   problem_.softcap = 3;
+  problem_.alibi_slopes = problem_.sink_logit = TensorView(bias, {4});
   Tensor lse(DType::kF32, {1, 4, 100});
   outputs_.lse = lse.mutable_view();
   for (const KernelOnTarget& kernel : AllKernels()) {

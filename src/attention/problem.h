@@ -20,6 +20,7 @@ struct Problem {
   int64_t head_size = 0, value_size = 0;
   TensorView q, k, v;  // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv]
   TensorView bias;     // rank 0 to 4, or not given
+  TensorView alibi_slopes, sink_logit;  // [Hq], or not given
   double scale = 1;
   double softcap = 0;  // 0: none
   const Mask* mask = nullptr;

@@ -8,7 +8,9 @@
 #include <type_traits>
 
 #include "attention/pack.h"
+#include "attention/score/alibi.h"
 #include "attention/score/bias.h"
+#include "attention/score/sink.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -117,6 +119,7 @@ struct ScaleParts {
 template <typename T>
 struct Head {
   int64_t batch, head;
+  double slope, sink_logit;  // where there are some
   MaskSet mask;
   const T* keys;
   const T* values;
@@ -167,7 +170,8 @@ class TileLoop {
         run_(run),
         geometry_(problem, ops, run.threads),
         scale_(problem.scale, problem.softcap,
-               problem.bias.given() || problem.softcap != 0) {}
+               problem.bias.given() || problem.alibi_slopes.given() ||
+                   problem.softcap != 0) {}
 
   void Run() const;
 
@@ -196,6 +200,8 @@ class TileLoop {
                     const Worker<T>& worker) const;
   void AddBias(const Head<T>& head, const Strip<T>& strip, IndexRange span,
                const Worker<T>& worker) const;
+  void AddAlibi(const Head<T>& head, const Strip<T>& strip, IndexRange span,
+                const Worker<T>& worker) const;
   void Hide(const Head<T>& head, const Strip<T>& strip, IndexRange span,
             bool pattern, const Worker<T>& worker) const;
   void MarkHidden(const Strip<T>& strip, int64_t count,
@@ -208,6 +214,8 @@ class TileLoop {
                const Worker<T>& worker) const;
   void Finish(const Head<T>& head, const Strip<T>& strip, bool unusual,
               const Worker<T>& worker) const;
+  double Lse(const Strip<T>& strip, int64_t row) const;
+  T Share(const Head<T>& head, const Strip<T>& strip, int64_t row) const;
   void Refine(const Head<T>& head, const Strip<T>& strip, int64_t row,
               const Worker<T>& worker) const;
   void ClearWeights(const Head<T>& head, const Strip<T>& strip) const;
@@ -358,6 +366,8 @@ Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
   const int64_t head = kv_index % p_.kv_heads * p_.group() + in_group;
   return {batch,
           head,
+          p_.alibi_slopes.given() ? HeadNumber(p_.alibi_slopes, head) : 0,
+          p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
           p_.MaskOf(batch, head),
           Packed(slot),
           Packed(slot) + geometry_.packed_keys,
@@ -430,6 +440,7 @@ IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
     }
   }
   if (p_.bias.given()) AddBias(head, strip, span, w);
+  if (p_.alibi_slopes.given()) AddAlibi(head, strip, span, w);
   if (tile == TileClass::kMixed || span != keys) {
     Hide(head, strip, span, head.mask.HasPattern(), w);
   }
@@ -445,6 +456,18 @@ void TileLoop<T>::AddBias(const Head<T>& head, const Strip<T>& strip,
     LoadBias(p_.bias, head.batch, head.head, strip.queries.begin + r,
              span.begin, there, w.bias);
     ops_.add(w.scores + r * kScoreStride<T>, w.bias, span.end - span.begin);
+  }
+}
+
+template <typename T>
+void TileLoop<T>::AddAlibi(const Head<T>& head, const Strip<T>& strip,
+                           IndexRange span, const Worker<T>& w) const {
+  const int64_t count = span.end - span.begin;
+  const int64_t offset = head.mask.frame().offset;
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    LoadAlibi(head.slope, SaturatingAdd(strip.queries.begin + r, offset),
+              span.begin, count, w.bias);
+    ops_.add(w.scores + r * kScoreStride<T>, w.bias, count);
   }
 }
 
@@ -527,6 +550,21 @@ bool IsExact(const T* row, int64_t size, T sum) {
   });
 }
 
+// Of a row whose keys have all been seen.
+template <typename T>
+double TileLoop<T>::Lse(const Strip<T>& strip, int64_t r) const {
+  const double sum = static_cast<double>(strip.state.sum[r]);
+  if (sum == 0) return -std::numeric_limits<double>::infinity();
+  return scale_.lse_scale * static_cast<double>(strip.state.max[r]) +
+         std::log(sum);
+}
+
+template <typename T>
+T TileLoop<T>::Share(const Head<T>& head, const Strip<T>& strip,
+                     int64_t r) const {
+  return static_cast<T>(ShareBesideSink(Lse(strip, r), head.sink_logit));
+}
+
 template <typename T>
 void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
                          bool unusual, const Worker<T>& w) const {
@@ -535,19 +573,18 @@ void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
     const T sum = strip.state.sum[r];
     if (outputs_.lse.given()) {
       const Dims& strides = outputs_.lse.strides;
-      const double lse =
-          sum == 0
-              ? -std::numeric_limits<double>::infinity()
-              : scale_.lse_scale * static_cast<double>(strip.state.max[r]) +
-                    std::log(static_cast<double>(sum));
       outputs_.lse.AsMutable<T>()[head.batch * strides[0] +
                                   head.head * strides[1] + query * strides[2]] =
-          static_cast<T>(lse);
+          static_cast<T>(Lse(strip, r));
     }
     if (!outputs_.out.given()) continue;
     T* row = strip.out + r * geometry_.columns;
     ops_.finish(row, geometry_.columns, sum);
     if (unusual && !IsExact(row, p_.value_size, sum)) Refine(head, strip, r, w);
+    if (p_.sink_logit.given()) {
+      const T share = Share(head, strip, r);
+      for (int64_t e = 0; e < p_.value_size; ++e) row[e] *= share;
+    }
     const Dims& strides = outputs_.out.strides;
     T* to = outputs_.out.AsMutable<T>() + head.batch * strides[0] +
             head.head * strides[1] + query * strides[2];
@@ -613,12 +650,14 @@ void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
   for (int64_t r = 0; r < strip.rows(); ++r) {
     T* s = w.scores + r * kScoreStride<T>;
     const T sum = strip.state.sum[r];
+    const T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
     // In a row of NaN, too, a hidden key has weight 0, not 0 / NaN.
-    const bool nan = std::isnan(sum);
+    const bool nan = std::isnan(sum) || std::isnan(share);
     if (nan) {
       for (int64_t i = 0; i < count; ++i) w.visible[i] = s[i] != kHidden;
     }
     ops_.weights(s, count, scale_.log2_scale, strip.state.max[r], sum);
+    for (int64_t i = 0; share != 1 && i < count; ++i) s[i] *= share;
     for (int64_t i = 0; nan && i < count; ++i) {
       if (w.visible[i] == 0) s[i] = 0;
     }

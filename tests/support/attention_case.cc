@@ -342,6 +342,27 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
     description_ += " bias " + ToString(bias_.view().shape);
   }
 
+  const auto per_head = [&](GuardedArray& list, const auto& value) {
+    list = GuardedArray(more.Chance(3) ? DType::kF64 : DType::kF32, {heads},
+                        layout());
+    for (int64_t h = 0; h < heads; ++h) list.Set(h, value());
+    return list.view();
+  };
+  if (more.Chance(4)) {
+    problem_.alibi_slopes = per_head(slopes_, [&] {
+      return std::ldexp(1 + static_cast<double>(more.Below(8)) / 8,
+                        -1 - static_cast<int>(more.Below(9)));
+    });
+    description_ += " alibi";
+  }
+  if (more.Chance(4)) {
+    problem_.sink_logit = per_head(sinks_, [&] {
+      return more.Chance(4) ? -std::numeric_limits<double>::infinity()
+                            : 3 * more.Normal();
+    });
+    description_ += " sink";
+  }
+
   // Keys that nobody sees: their contents must not matter.
   if (!request.poison_hidden) return;
   constexpr double kPoison[] = {std::numeric_limits<double>::quiet_NaN(),
@@ -372,7 +393,8 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
 bool AttentionCase::GuardsIntact() const {
   return q_.GuardsIntact() && k_.GuardsIntact() && v_.GuardsIntact() &&
          bias_.GuardsIntact() && mask_.GuardsIntact() &&
-         layout_.GuardsIntact() && bits_.GuardsIntact();
+         layout_.GuardsIntact() && bits_.GuardsIntact() &&
+         slopes_.GuardsIntact() && sinks_.GuardsIntact();
 }
 
 namespace {
@@ -409,6 +431,18 @@ void RealLengths(const AttentionProblem& p, int64_t b, int64_t& queries,
   }
 }
 
+// Where query i stands among the keys.
+int64_t PositionOf(const AttentionProblem& p, int64_t b, int64_t i) {
+  if (!p.query_offset) return i;
+  if (p.query_offset->kind == QueryOffset::Kind::kExplicit) {
+    return i + p.query_offset->value;
+  }
+  if (p.query_offset->kind == QueryOffset::Kind::kTopLeft) return i;
+  int64_t queries, keys;
+  RealLengths(p, b, queries, keys);
+  return i + keys - queries;
+}
+
 }  // namespace
 
 bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
@@ -416,15 +450,7 @@ bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
   int64_t queries, keys;
   RealLengths(p, b, queries, keys);
   if (i >= queries || j >= keys) return false;
-  int64_t position = i;
-  if (p.query_offset) {
-    if (p.query_offset->kind == QueryOffset::Kind::kBottomRight) {
-      position += keys - queries;
-    }
-    if (p.query_offset->kind == QueryOffset::Kind::kExplicit) {
-      position += p.query_offset->value;
-    }
-  }
+  const int64_t position = PositionOf(p, b, i);
   for (const MaskTerm& term : p.mask.terms()) {
     if (std::holds_alternative<CausalMask>(term) && j > position) return false;
     if (const auto* prefix = std::get_if<PrefixMask>(&term)) {
@@ -537,6 +563,10 @@ AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
       if (p.bias.given()) {
         s += static_cast<T>(BroadcastElement(p.bias, b, h, i, j));
       }
+      if (p.alibi_slopes.given()) {
+        s -= static_cast<T>(BroadcastElement(p.alibi_slopes, 0, 0, 0, h)) *
+             static_cast<T>(std::abs(PositionOf(p, b, i) - j));
+      }
       if (s > max) max = s;
     }
     for (T& s : weights) {
@@ -545,6 +575,10 @@ AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
     }
     result.lse.AsMutable<double>()[row] =
         static_cast<double>(sum == 0 ? -kInfinity : max + std::log(sum));
+    if (p.sink_logit.given() && sum != 0) {
+      sum += std::exp(
+          static_cast<T>(BroadcastElement(p.sink_logit, 0, 0, 0, h)) - max);
+    }
     for (int64_t j = 0; j < keys; ++j) {
       T& weight = weights[static_cast<size_t>(j)];
       if (sum != 0) weight /= sum;

@@ -63,7 +63,7 @@ class AttentionCase {
  private:
   AttentionProblem problem_;
   std::string description_;
-  GuardedArray q_, k_, v_, bias_, mask_, layout_, bits_;
+  GuardedArray q_, k_, v_, bias_, mask_, layout_, bits_, slopes_, sinks_;
   std::vector<int64_t> query_ids_, key_ids_;
   double largest_value_ = 0;
 };

@@ -5,7 +5,9 @@
 #include <functional>
 #include <limits>
 
+#include "attention/score/alibi.h"
 #include "attention/score/bias.h"
+#include "attention/score/sink.h"
 #include "attention/score/softcap.h"
 #include "base/checked.h"
 #include "base/float_state.h"
@@ -49,9 +51,10 @@ void Store(const MutableTensorView& view, const Row& row, int64_t i,
       static_cast<T>(value);
 }
 
-// scale * q . k_j, softcap, + bias; a bias of -infinity hides the key.
+// scale * q . k_j, softcap, + bias, + ALiBi; a bias of -infinity hides the key.
+// `position` is the query's.
 template <typename T>
-double Score(const Problem& p, const Row& row, int64_t j) {
+double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
   double bias = 0;
   if (p.bias.given()) {
     LoadBias(p.bias, row.batch, row.head, row.query, j, 1, &bias);
@@ -68,7 +71,11 @@ double Score(const Problem& p, const Row& row, int64_t j) {
     }
     dot += piece;
   }
-  return Softcap(p.scale * dot, p.softcap) + bias;
+  double alibi = 0;
+  if (p.alibi_slopes.given()) {
+    LoadAlibi(HeadNumber(p.alibi_slopes, row.head), position, j, 1, &alibi);
+  }
+  return Softcap(p.scale * dot, p.softcap) + bias + alibi;
 }
 
 // The executable specification. A score of -infinity stands for a hidden key,
@@ -80,8 +87,10 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
 
   // 1. Scores, where the mask allows them.
   const MaskSet mask = p.MaskOf(row.batch, row.head);
+  const int64_t position = SaturatingAdd(row.query, mask.frame().offset);
   for (int64_t j = 0; j < p.key_length; ++j) {
-    s[j] = mask.Allows(row.query, j) ? Score<T>(p, row, j) : -kInfinity;
+    s[j] =
+        mask.Allows(row.query, j) ? Score<T>(p, row, position, j) : -kInfinity;
   }
 
   // 2. Their maximum. NaN never wins: it shows in the sum.
@@ -98,13 +107,17 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
 
   // 4. Weights: 0 for hidden keys, so for all keys of an empty row.
   const double lse = sum == 0 ? -kInfinity : max + std::log(sum);
+  const double share =
+      p.sink_logit.given()
+          ? ShareBesideSink(lse, HeadNumber(p.sink_logit, row.head))
+          : 1;
   double* out = scratch.out;  // [Dv]
   // A sum that starts at -0 leaves the -0 of an only visible key as it is.
   std::fill(out, out + p.value_size, sum == 0 ? 0.0 : -0.0);
   const int64_t kv_head = row.head / p.group();
   for (int64_t j = 0; j < p.key_length; ++j) {
     const bool hidden = s[j] == -kInfinity;
-    s[j] = hidden ? 0 : std::exp(s[j] - max) / sum;
+    s[j] = hidden ? 0 : std::exp(s[j] - max) / sum * share;
     if (hidden) continue;
 
     // 5. Output: sum of weight times value.

@@ -15,6 +15,13 @@ template <typename T>
 void LoadBias(const TensorView& bias, int64_t batch, int64_t head,
               int64_t query, int64_t key_begin, int64_t count, T* out);
 
+// Element `head` of a list [Hq] in any floating type.
+inline double HeadNumber(const TensorView& list, int64_t head) {
+  double number;
+  LoadBias(list, 0, 0, 0, head, 1, &number);
+  return number;
+}
+
 }  // namespace regard::inline v0
 
 #endif  // REGARD_SRC_ATTENTION_SCORE_BIAS_H_
