@@ -186,6 +186,8 @@ class TileLoop {
                    IndexRange queries) const;
 
   // Tasks.
+  void AddSeenKeys(const MaskSet& mask, IndexRange query_blocks,
+                   IndexRange block, IndexRange& seen) const;
   IndexRange SeenKeys(int64_t batch, int64_t kv_head, IndexRange block) const;
   void PackTask(int64_t first_head, int64_t task) const;
   void QueryTask(int64_t first_head, int64_t task, int worker) const;
@@ -298,23 +300,37 @@ void TileLoop<T>::Run() const {
   }
 }
 
-// What some query of some head of the group sees of a key block. Begins with
-// the last queries, which see most under a causal mask, and stops as soon as
-// nothing is left to find.
+// Adds to `seen` what these query blocks see of a key block. Halves that see
+// nothing more are left out; the last queries come first, which see most under
+// a causal mask.
+template <typename T>
+void TileLoop<T>::AddSeenKeys(const MaskSet& mask, IndexRange query_blocks,
+                              IndexRange block, IndexRange& seen) const {
+  const int64_t size = geometry_.block_queries;
+  const IndexRange keys =
+      mask.Range({query_blocks.begin * size,
+                  std::min(query_blocks.end * size, p_.query_length)},
+                 block);
+  if (keys.empty() || (keys & seen) == keys) return;
+  if (query_blocks.end - query_blocks.begin == 1) {
+    seen = Hull(seen, keys);
+    return;
+  }
+  const int64_t middle =
+      query_blocks.begin + (query_blocks.end - query_blocks.begin) / 2;
+  AddSeenKeys(mask, {middle, query_blocks.end}, block, seen);
+  AddSeenKeys(mask, {query_blocks.begin, middle}, block, seen);
+}
+
+// What some query of some head of the group sees of a key block.
 template <typename T>
 IndexRange TileLoop<T>::SeenKeys(int64_t batch, int64_t kv_head,
                                  IndexRange block) const {
   block = block & IndexRange{0, p_.key_length};
   IndexRange seen;
   for (int64_t g = 0; g < p_.group(); ++g) {
-    const MaskSet mask = p_.MaskOf(batch, kv_head * p_.group() + g);
-    int64_t end = p_.query_length;
-    while (end > 0 && (seen & block) != block) {
-      const int64_t begin =
-          (end - 1) / geometry_.block_queries * geometry_.block_queries;
-      seen = Hull(seen, mask.Range({begin, end}, block));
-      end = begin;
-    }
+    AddSeenKeys(p_.MaskOf(batch, kv_head * p_.group() + g),
+                {0, geometry_.query_blocks}, block, seen);
   }
   return seen;
 }
