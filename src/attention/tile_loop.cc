@@ -4,12 +4,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numbers>
 #include <type_traits>
 
 #include "attention/pack.h"
 #include "attention/score/alibi.h"
 #include "attention/score/bias.h"
+#include "attention/score/scale.h"
 #include "attention/score/sink.h"
 #include "base/checked.h"
 #include "base/float_state.h"
@@ -75,45 +75,6 @@ TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
 }
 
 namespace {
-
-// q k^T is computed with a power of two and the sign of the scale folded into q
-// (exact): one below 1, so that neither q nor a sum leaves the range of T where
-// the score does not. The rest of the scale multiplies the difference of a
-// score and its maximum, together with log2(e): large scores keep their
-// exactness. Where softcap or bias need the score itself, it is multiplied out
-// first.
-template <typename T>
-struct ScaleParts {
-  double folded;
-  T rest;            // multiplies q k^T before softcap and bias
-  T log2_scale;      // takes differences of scores to exponents of 2
-  double lse_scale;  // takes a maximum of scores to natural units
-  T cap;             // 0: none
-
-  ScaleParts(double scale, double softcap, bool explicit_scores) {
-    int exponent = 0;  // |scale| = mantissa * 2^exponent, mantissa in [1/2, 1)
-    const double mantissa = std::frexp(std::fabs(scale), &exponent);
-    // No sum is longer than 2^kFolded; the rest fits the exponents of T.
-    constexpr int kFolded = 32, kRest = 100;
-    const int rest_exponent =
-        std::clamp(exponent - std::clamp(exponent, -kFolded, 1), -kRest, kRest);
-    folded = scale == 0
-                 ? 0
-                 : std::copysign(std::ldexp(1.0, exponent - 1 - rest_exponent),
-                                 scale);
-    double factor = scale == 0 ? 1 : std::ldexp(2 * mantissa, rest_exponent);
-    rest = explicit_scores ? static_cast<T>(factor) : T{1};
-    if (explicit_scores) factor = 1;
-    log2_scale = static_cast<T>(factor * std::numbers::log2e);
-    lse_scale = factor;
-    // Past the range of T a cap caps nothing; below it, everything.
-    constexpr double kLargest = std::numeric_limits<T>::max();
-    cap = softcap > kLargest ? T{0} : static_cast<T>(softcap);
-    if (softcap != 0 && softcap <= kLargest) {
-      cap = std::max(cap, std::numeric_limits<T>::min());
-    }
-  }
-};
 
 // A query head and what is packed of its kv head.
 template <typename T>
