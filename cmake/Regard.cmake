@@ -71,9 +71,13 @@ function(regard_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE
     REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  # Tests are compiled more often than they are run.
-  target_compile_options(${name} PRIVATE
-    $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)
+  # Tests are compiled more often than they are run; sanitized code compiles
+  # slowly.
+  if(REGARD_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)
+  else()
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   # Tests ask for more memory than there is; AddressSanitizer would end the
   # program instead of letting the library answer.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
