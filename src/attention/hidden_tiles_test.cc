@@ -141,6 +141,21 @@ TEST_P(HiddenTilesTest, BlockSparse) {
   ExpectOnlyReads({{512, 1024}, {1536, 1728}});
 }
 
+// Layout blocks of 64 keys that no query sees, between others that some see.
+TEST_P(HiddenTilesTest, SmallBlocks) {
+  std::vector<uint8_t> layout(2 * 64);
+  for (const size_t column : {0u, 3u, 7u, 20u, 21u, 63u}) layout[column] = 1;
+  for (const size_t column : {3u, 5u, 22u}) layout[64 + column] = 1;
+  problem_.mask =
+      Mask::BlockSparse(TensorView(layout.data(), DType::kU8, {2, 64}), 50, 64);
+  ExpectOnlyReads({{0, 64},
+                   {192, 256},
+                   {320, 384},
+                   {448, 512},
+                   {1280, 1472},
+                   {4032, 4096}});
+}
+
 TEST_P(HiddenTilesTest, Documents) {
   std::vector<int64_t> query_ids(100, 3), key_ids(kKeys);
   for (int64_t j = 0; j < kKeys; ++j) {

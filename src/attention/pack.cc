@@ -40,6 +40,14 @@ ValueClass Classify(const T* values, int64_t count) {
 
 }  // namespace
 
+namespace {
+
+bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
+  return seen.size() == 1 && seen.front() == whole;
+}
+
+}  // namespace
+
 template <typename T>
 void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to) {
@@ -56,48 +64,52 @@ void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
 
 template <typename T>
 void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
-              IndexRange visible, int64_t depth, int64_t panel, T* to) {
+              std::span<const IndexRange> seen, int64_t depth, int64_t panel,
+              T* to) {
   const IndexRange whole = {first, first + count};
-  if ((visible & whole) != whole) std::fill(to, to + depth * count, T{0});
-  const IndexRange read = visible & whole;
-  for (int64_t i = read.begin; i < read.end; ++i) {
-    const int64_t j = i - first;
-    const T* row = k.Row(i);
-    T* column = to + j / panel * depth * panel + j % panel;
-    for (int64_t d = 0; d < depth; ++d) {
-      column[d * panel] = row[d * k.column_stride];
+  if (!IsWhole(seen, whole)) std::fill(to, to + depth * count, T{0});
+  for (const IndexRange& read : seen) {
+    for (int64_t i = read.begin; i < read.end; ++i) {
+      const int64_t j = i - first;
+      const T* row = k.Row(i);
+      T* column = to + j / panel * depth * panel + j % panel;
+      for (int64_t d = 0; d < depth; ++d) {
+        column[d * panel] = row[d * k.column_stride];
+      }
     }
   }
 }
 
 template <typename T>
 ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
-                      IndexRange visible, int64_t columns,
+                      std::span<const IndexRange> seen, int64_t columns,
                       int64_t padded_columns, int64_t panel, T* to) {
   const IndexRange whole = {first, first + count};
-  if ((visible & whole) != whole || columns != padded_columns) {
+  if (!IsWhole(seen, whole) || columns != padded_columns) {
     std::fill(to, to + padded_columns * count, T{0});
   }
-  const IndexRange read = visible & whole;
   for (int64_t begin = 0; begin < columns; begin += panel) {
     const int64_t width = std::min(panel, padded_columns - begin);
     const int64_t used = std::min(width, columns - begin);
-    for (int64_t i = read.begin; i < read.end; ++i) {
-      const T* row = v.Row(i) + begin * v.column_stride;
-      T* packed = to + begin * count + (i - first) * width;
-      for (int64_t e = 0; e < used; ++e) packed[e] = row[e * v.column_stride];
+    for (const IndexRange& read : seen) {
+      for (int64_t i = read.begin; i < read.end; ++i) {
+        const T* row = v.Row(i) + begin * v.column_stride;
+        T* packed = to + begin * count + (i - first) * width;
+        for (int64_t e = 0; e < used; ++e) packed[e] = row[e * v.column_stride];
+      }
     }
   }
   return Classify(to, padded_columns * count);
 }
 
-#define REGARD_INSTANTIATE(T)                                               \
-  template void PackQueries(const Matrix<T>&, IndexRange, int64_t, int64_t, \
-                            double, T*);                                    \
-  template void PackKeys(const Matrix<T>&, int64_t, int64_t, IndexRange,    \
-                         int64_t, int64_t, T*);                             \
-  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,        \
-                                 IndexRange, int64_t, int64_t, int64_t, T*);
+#define REGARD_INSTANTIATE(T)                                                \
+  template void PackQueries(const Matrix<T>&, IndexRange, int64_t, int64_t,  \
+                            double, T*);                                     \
+  template void PackKeys(const Matrix<T>&, int64_t, int64_t,                 \
+                         std::span<const IndexRange>, int64_t, int64_t, T*); \
+  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,         \
+                                 std::span<const IndexRange>, int64_t,       \
+                                 int64_t, int64_t, T*);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

@@ -3,6 +3,7 @@
 #define REGARD_SRC_ATTENTION_PACK_H_
 
 #include <cstdint>
+#include <span>
 
 #include "attention/mask/mask_set.h"
 #include "regard/tensor.h"
@@ -30,11 +31,12 @@ void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to);
 
 // Panels of `panel` keys: to[(j / panel) * depth * panel + d * panel + j %
-// panel] = k[first + j, d] for j in [0, count); 0 for keys outside `visible`,
-// which are never read.
+// panel] = k[first + j, d] for j in [0, count); 0 for keys outside the ranges
+// `seen`, parts of [first, first + count), which are never read.
 template <typename T>
 void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
-              IndexRange visible, int64_t depth, int64_t panel, T* to);
+              std::span<const IndexRange> seen, int64_t depth, int64_t panel,
+              T* to);
 
 // What kernels must know of the values of a key block.
 enum class ValueClass : uint8_t {
@@ -45,10 +47,10 @@ enum class ValueClass : uint8_t {
 
 // Panels of `panel` columns, one after the other, each [count][panel] (the last
 // one narrower when `padded_columns` is not a multiple of `panel`). Columns
-// from `columns` on, and keys outside `visible`, are 0.
+// from `columns` on, and keys outside `seen`, are 0.
 template <typename T>
 ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
-                      IndexRange visible, int64_t columns,
+                      std::span<const IndexRange> seen, int64_t columns,
                       int64_t padded_columns, int64_t panel, T* to);
 
 }  // namespace regard::inline v0

@@ -1,6 +1,7 @@
 #include "attention/tile_loop.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,6 +30,14 @@ constexpr int64_t kBlockQueries = 96;
 // that what was packed is still there when it is read; far more work than a
 // wave's two barriers cost.
 constexpr int64_t kWaveBytes = int64_t{16} << 20;
+
+// Keys of a piece, whole panels: the finest part of a key block that is left
+// unread, and whose scores are not computed, where a pattern hides all of it. A
+// common block size of sparse layouts.
+constexpr int64_t kKeysPerPiece = 64;
+template <typename T>
+constexpr size_t kPiecesPerBlock = static_cast<size_t>(kKeysPerBlock<T> /
+                                                       kKeysPerPiece);
 
 constexpr const char* kScratch = "attention scratch";
 
@@ -161,6 +170,8 @@ class TileLoop {
   // a panel; it is empty when no key is visible.
   IndexRange Scores(const Head<T>& head, const Strip<T>& strip, int64_t block,
                     const Worker<T>& worker) const;
+  void ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
+                      IndexRange span, const Worker<T>& worker) const;
   void AddBias(const Head<T>& head, const Strip<T>& strip, IndexRange span,
                const Worker<T>& worker) const;
   void AddAlibi(const Head<T>& head, const Strip<T>& strip, IndexRange span,
@@ -307,15 +318,27 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   const int64_t first = block * kKeysPerBlock<T>;
   const int64_t count =
       std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
-  const IndexRange visible = SeenKeys(batch, kv_head, {first, first + count});
+  std::array<IndexRange, kPiecesPerBlock<T>> runs;
+  size_t used = 0;
+  for (int64_t at = first; at < first + count; at += kKeysPerPiece) {
+    const IndexRange piece = {at, std::min(at + kKeysPerPiece, first + count)};
+    const IndexRange keys = SeenKeys(batch, kv_head, piece);
+    if (keys.empty()) continue;
+    if (used > 0 && runs[used - 1].end == keys.begin) {
+      runs[used - 1].end = keys.end;
+    } else {
+      runs[used++] = keys;
+    }
+  }
+  const std::span<const IndexRange> seen = std::span(runs).first(used);
   Classes(slot)[block] = ValueClass::kOrdinary;
-  if (visible.empty()) return;
+  if (seen.empty()) return;
   T* keys = Packed(slot) + first * p_.head_size;
   T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
-  PackKeys(HeadOf<T>(p_.k, batch, kv_head), first, count, visible, p_.head_size,
+  PackKeys(HeadOf<T>(p_.k, batch, kv_head), first, count, seen, p_.head_size,
            ops_.panel, keys);
   Classes(slot)[block] =
-      PackValues(HeadOf<T>(p_.v, batch, kv_head), first, count, visible,
+      PackValues(HeadOf<T>(p_.v, batch, kv_head), first, count, seen,
                  p_.value_size, geometry_.columns, ops_.panel, values);
 }
 
@@ -409,8 +432,12 @@ IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
   const IndexRange span = {keys.begin / ops_.panel * ops_.panel,
                            RoundUp(keys.end, ops_.lanes)};
   const int64_t count = span.end - span.begin;
-  ops_.scores(strip.rows(), strip.q, head.keys + span.begin * p_.head_size,
-              p_.head_size, count, w.scores);
+  if (tile == TileClass::kMixed && head.mask.HasPattern()) {
+    ScoresOfPieces(head, strip, span, w);
+  } else {
+    ops_.scores(strip.rows(), strip.q, head.keys + span.begin * p_.head_size,
+                p_.head_size, count, w.scores);
+  }
   if (scale_.rest != 1 || scale_.cap != 0) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
       ops_.cap(w.scores + r * kScoreStride<T>, count, scale_.rest, scale_.cap);
@@ -422,6 +449,26 @@ IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
     Hide(head, strip, span, head.mask.HasPattern(), w);
   }
   return span;
+}
+
+// Scores under a pattern, without the pieces that it hides from all rows.
+template <typename T>
+void TileLoop<T>::ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
+                                 IndexRange span, const Worker<T>& w) const {
+  int64_t at = span.begin;
+  while (at < span.end) {
+    const int64_t end = std::min(RoundUp(at + 1, kKeysPerPiece), span.end);
+    T* s = w.scores + (at - span.begin);
+    if (head.mask.Range(strip.queries, {at, end}).empty()) {
+      for (int64_t r = 0; r < strip.rows(); ++r) {
+        std::fill_n(s + r * kScoreStride<T>, end - at, kHidden);
+      }
+    } else {
+      ops_.scores(strip.rows(), strip.q, head.keys + at * p_.head_size,
+                  p_.head_size, end - at, s);
+    }
+    at = end;
+  }
 }
 
 template <typename T>
