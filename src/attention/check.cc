@@ -351,8 +351,8 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   if (p.offset.kind == QueryOffset::Kind::kExplicit &&
       (p.offset.value > kMaxOffset || p.offset.value < -kMaxOffset)) {
     check.Fail("query_offset",
-               std::to_string(p.offset.value) + " is out of range", "",
-               ErrorKind::kSize);
+               std::to_string(p.offset.value) + " is out of range",
+               "it counts tokens: at most 2^62 either way", ErrorKind::kSize);
   }
   check.Masks(p, problem.query_offset.has_value());
   if (p.bias.given()) {

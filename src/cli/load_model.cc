@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/find_model.h"
 #include "cli/load_tokenizer.h"
+#include "cli/text_layout.h"
 #include "regard/error.h"
 
 namespace regard::inline v0 {
@@ -43,9 +44,9 @@ Encoding EncodeFor(const LoadedModel& loaded, const TextOptions& options,
   if (input.pair) RequireTokens(encoding, 1, "--pair", *input.pair);
   NoteRepaired(encoding, console);
   if (encoding.truncated > 0) {
-    console.Note(std::to_string(encoding.truncated) +
-                 " tokens beyond the limit of " +
-                 std::to_string(*encode.max_length) + " were cut off");
+    console.Note(Counted(encoding.truncated, "token") +
+                 " beyond the limit of " + std::to_string(*encode.max_length) +
+                 (encoding.truncated == 1 ? " was" : " were") + " cut off");
   }
   return encoding;
 }

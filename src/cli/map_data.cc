@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "cli/text_layout.h"
+
 namespace regard::inline v0 {
 
 namespace {
@@ -48,7 +50,7 @@ std::vector<MapGroup> GroupHeads(const std::vector<HeadId>& chosen,
 std::string GroupName(const MapGroup& group) {
   if (group.head.head >= 0) return ToString(group.head);
   const std::string mean =
-      "mean of " + std::to_string(group.members.size()) + " heads";
+      "mean of " + Counted(static_cast<int64_t>(group.members.size()), "head");
   if (group.head.layer < 0) return mean;
   return "layer " + std::to_string(group.head.layer) + ", " + mean;
 }

@@ -31,6 +31,7 @@ TEST(MapDataTest, GroupsAndTheirNames) {
   EXPECT_EQ(GroupHeads(chosen, Averaging::kNone).size(), 3u);
   const std::vector<MapGroup> layers = GroupHeads(chosen, Averaging::kHeads);
   ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(GroupName(layers[0]), "layer 0, mean of 1 head");
   EXPECT_EQ(layers[1].head, (HeadId{1, -1}));
   EXPECT_EQ(layers[1].members.size(), 2u);
   EXPECT_EQ(GroupName(layers[1]), "layer 1, mean of 2 heads");

@@ -61,7 +61,9 @@ size_t Shown(size_t rows, const RankOptions& options) {
 std::string MoreText(size_t rows, const RankOptions& options) {
   const size_t shown = Shown(rows, options);
   if (shown == rows) return "";
-  return fmt::format("{} more heads: --top {}\n", rows - shown, rows);
+  return fmt::format("{}: --top {}\n",
+                     Counted(static_cast<int64_t>(rows - shown), "more head"),
+                     rows);
 }
 
 std::string LinkRow(const RankColumn& column, const RankRow& row, bool color) {
@@ -116,8 +118,8 @@ std::string OneColumn(const RankColumn& column, const RankOptions& options,
   const bool both = column.from && column.to;
   std::string out = Quoted(column.text->encoding.texts[0], console.width()) +
                     "\n" + EndsText(column) + " in " +
-                    std::to_string(column.rows.size()) + " heads, by " + sort +
-                    "\n\n";
+                    Counted(static_cast<int64_t>(column.rows.size()), "head") +
+                    ", by " + sort + "\n\n";
   out += both ? LinkTable(column, options, order, console.color())
               : StrongestTable(column, options, order, console.color());
   out += MoreText(order.size(), options);

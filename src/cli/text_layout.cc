@@ -40,6 +40,10 @@ std::string WithCommas(int64_t number) {
   return digits;
 }
 
+std::string Counted(int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string ByteSizeText(int64_t bytes) {
   if (bytes == 1) return "1 byte";
   constexpr std::array<const char*, 6> kUnits = {"bytes", "kB", "MB",

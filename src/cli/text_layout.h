@@ -15,6 +15,9 @@ std::string Wrapped(std::string_view text, int width, int indent);
 // "1,234,567"
 std::string WithCommas(int64_t number);
 
+// "1 head", "2 heads".
+std::string Counted(int64_t count, const std::string& noun);
+
 // "90.9 MB" (powers of 1000).
 std::string ByteSizeText(int64_t bytes);
 

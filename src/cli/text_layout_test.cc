@@ -27,6 +27,11 @@ TEST(NumberTextTest, Commas) {
   EXPECT_EQ(WithCommas(22713216), "22,713,216");
 }
 
+TEST(NumberTextTest, Counts) {
+  EXPECT_EQ(Counted(1, "head"), "1 head");
+  EXPECT_EQ(Counted(2, "head"), "2 heads");
+}
+
 TEST(NumberTextTest, ByteSizes) {
   EXPECT_EQ(ByteSizeText(0), "0 bytes");
   EXPECT_EQ(ByteSizeText(1), "1 byte");

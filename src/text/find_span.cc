@@ -166,7 +166,8 @@ class SpanFinder {
     const bool pair = names_.sentences().size() > 1;
     if (!pair && request_.asked.starts_with(kSecondSentencePrefix)) {
       throw Error(ErrorKind::kUsage, Quoted(request_.asked),
-                  "there is no second sentence");
+                  "there is no second sentence",
+                  "leave the b: out, or give a pair of texts");
     }
     std::vector<std::string> labels;
     for (size_t i = 0; i < names_.encoding().tokens.size(); ++i) {

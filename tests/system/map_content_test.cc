@@ -207,7 +207,7 @@ TEST_F(MapContentTest, TooLongIsCutWhenAsked) {
   const Finished run = Map({std::string(kText) + " it it it it it it it",
                             "--truncate", "--format", "json"});
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("1 "));
+  EXPECT_THAT(run.err, HasSubstr("1 token beyond the limit of 16 was cut"));
   EXPECT_EQ(Json::Parse(run.out, "map").Find("ids")->AsArray("").size(), 16u);
 }
 
