@@ -34,6 +34,13 @@ T& Required(T* pointer, const char* name) {
   return *pointer;
 }
 
+// A new handle; the place for it is looked at first.
+template <typename T>
+void Create(T** handle, const char* name) {
+  T*& place = Required(handle, name);
+  place = new T();
+}
+
 // `threads` as a C caller gives it. Error (kArgument) below 0.
 int CheckedThreads(int32_t threads);
 

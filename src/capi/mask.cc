@@ -85,9 +85,8 @@ std::vector<int64_t> Copied(const int64_t* lengths, int64_t batch) {
 }  // namespace
 
 regard_status regard_mask_create(regard_mask** mask) {
-  return regard::Guard("regard_mask_create", [&] {
-    regard::Required(mask, "mask") = new regard_mask();
-  });
+  return regard::Guard("regard_mask_create",
+                       [&] { regard::Create(mask, "mask"); });
 }
 
 void regard_mask_destroy(regard_mask* mask) { delete mask; }

@@ -10,7 +10,7 @@ using regard::Required;
 
 regard_status regard_options_create(regard_options** options) {
   return Guard("regard_options_create",
-               [&] { Required(options, "options") = new regard_options(); });
+               [&] { regard::Create(options, "options"); });
 }
 
 void regard_options_destroy(regard_options* options) { delete options; }

@@ -29,7 +29,7 @@ regard::QueryOffset OffsetOf(int32_t kind, int64_t position) {
 
 regard_status regard_problem_create(regard_problem** problem) {
   return Guard("regard_problem_create",
-               [&] { Required(problem, "problem") = new regard_problem(); });
+               [&] { regard::Create(problem, "problem"); });
 }
 
 void regard_problem_destroy(regard_problem* problem) { delete problem; }
