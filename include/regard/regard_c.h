@@ -2,7 +2,7 @@
  *
  *   s       = scale * q k^T                   [B, Hq, Lq, Lk]
  *   s       = softcap * tanh(s / softcap)     when softcap is set
- *   s       = s + bias
+ *   s       = s + bias - slope * |i + offset - j|       with ALiBi
  *   weights = softmax over the visible keys of each row
  *   out     = weights v                       [B, Hq, Lq, Dv]
  *
@@ -250,6 +250,17 @@ REGARD_API regard_status regard_problem_set_softcap(regard_problem* problem,
  * -infinity hides a key. NULL: none. */
 REGARD_API regard_status regard_problem_set_bias(regard_problem* problem,
                                                  const regard_tensor* bias);
+
+/* ALiBi: [Hq], any floating type, finite. NULL: none. */
+REGARD_API regard_status regard_problem_set_alibi_slopes(
+    regard_problem* problem, const regard_tensor* slopes);
+/* The usual slopes for so many heads, written to slopes[heads]. */
+REGARD_API regard_status regard_alibi_slopes(int64_t heads, double* slopes);
+/* A learned sink, [Hq], any floating type: one more logit in the denominator of
+ * every row, which lse leaves out. NULL: none. Parts to be merged are made
+ * without. */
+REGARD_API regard_status regard_problem_set_sink_logit(
+    regard_problem* problem, const regard_tensor* sink_logit);
 
 /* ---------------------------------------------------------------- options */
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "capi/boundary.h"
@@ -79,5 +80,29 @@ regard_status regard_problem_set_bias(regard_problem* problem,
                                       const regard_tensor* bias) {
   return Guard("regard_problem_set_bias", [&] {
     Required(problem, "problem").value.bias = regard::ViewOf(bias, "bias");
+  });
+}
+
+regard_status regard_problem_set_alibi_slopes(regard_problem* problem,
+                                              const regard_tensor* slopes) {
+  return Guard("regard_problem_set_alibi_slopes", [&] {
+    Required(problem, "problem").value.alibi_slopes =
+        regard::ViewOf(slopes, "slopes");
+  });
+}
+
+regard_status regard_alibi_slopes(int64_t heads, double* slopes) {
+  return Guard("regard_alibi_slopes", [&] {
+    const regard::Tensor usual = regard::AlibiSlopes(heads);
+    if (heads > 0) Required(slopes, "slopes");
+    std::copy_n(usual.As<double>(), heads, slopes);
+  });
+}
+
+regard_status regard_problem_set_sink_logit(regard_problem* problem,
+                                            const regard_tensor* sink_logit) {
+  return Guard("regard_problem_set_sink_logit", [&] {
+    Required(problem, "problem").value.sink_logit =
+        regard::ViewOf(sink_logit, "sink_logit");
   });
 }

@@ -316,6 +316,34 @@ static void TestScores(void) {
   TearDown(&f);
 }
 
+static void TestAlibiAndSink(void) {
+  static const int64_t heads[] = {1};
+  static const float slope[] = {1}, sink[] = {0};
+  double slopes[2] = {0, 0};
+  regard_tensor slope_view, sink_view;
+  Fixture f;
+  SetUp(&f);
+  slope_view = View(slope, 1, heads);
+  sink_view = View(sink, 1, heads);
+  CHECK_OK(regard_problem_set_alibi_slopes(f.problem, &slope_view));
+  CHECK(Gives(&f, (2 + 4 * exp(-1) + 12 * exp(-2)) / (1 + exp(-1) + exp(-2)),
+              (2 + 4 * exp(1) + 12) / (exp(1) + 2),
+              (2 * exp(-2) + 4 * exp(-1) + 12) / (1 + exp(-1) + exp(-2))));
+  CHECK_OK(regard_problem_set_alibi_slopes(f.problem, NULL));
+  /* One more of four equal shares. */
+  CHECK_OK(regard_problem_set_sink_logit(f.problem, &sink_view));
+  CHECK(Gives(&f, 4.5, 4.5, 4.5));
+  CHECK_OK(regard_problem_set_sink_logit(f.problem, NULL));
+  CHECK(Gives(&f, 6, 6, 6));
+  CHECK_OK(regard_alibi_slopes(2, slopes));
+  CHECK(near(slopes[0], 1.0 / 16) && near(slopes[1], 1.0 / 256));
+  CHECK_FAILS(regard_alibi_slopes(-1, slopes), REGARD_ERROR_ARGUMENT,
+              "regard_alibi_slopes");
+  CHECK_FAILS(regard_alibi_slopes(2, NULL), REGARD_ERROR_ARGUMENT,
+              "slopes: is NULL");
+  TearDown(&f);
+}
+
 static void TestOutputs(void) {
   Fixture f;
   SetUp(&f);
@@ -498,6 +526,7 @@ int main(void) {
   TestMaskOfFunctions();
   TestQueryOffset();
   TestScores();
+  TestAlibiAndSink();
   TestOutputs();
   TestOptions();
   TestPlans();
