@@ -12,6 +12,7 @@
 #include "attention/score/bias.h"
 #include "attention/score/scale.h"
 #include "attention/score/sink.h"
+#include "attention/seen_keys.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -30,14 +31,6 @@ constexpr int64_t kBlockQueries = 96;
 // that what was packed is still there when it is read; far more work than a
 // wave's two barriers cost.
 constexpr int64_t kWaveBytes = int64_t{16} << 20;
-
-// Keys of a piece, whole panels: the finest part of a key block that is left
-// unread, and whose scores are not computed, where a pattern hides all of it. A
-// common block size of sparse layouts.
-constexpr int64_t kKeysPerPiece = 64;
-template <typename T>
-constexpr size_t kPiecesPerBlock = static_cast<size_t>(kKeysPerBlock<T> /
-                                                       kKeysPerPiece);
 
 constexpr const char* kScratch = "attention scratch";
 
@@ -156,9 +149,6 @@ class TileLoop {
                    IndexRange queries) const;
 
   // Tasks.
-  void AddSeenKeys(const MaskSet& mask, IndexRange query_blocks,
-                   IndexRange block, IndexRange& seen) const;
-  IndexRange SeenKeys(int64_t batch, int64_t kv_head, IndexRange block) const;
   void PackTask(int64_t first_head, int64_t task) const;
   void QueryTask(int64_t first_head, int64_t task, int worker) const;
   Head<T> HeadFor(int64_t kv_index, int64_t slot, int64_t in_group) const;
@@ -272,41 +262,6 @@ void TileLoop<T>::Run() const {
   }
 }
 
-// Adds to `seen` what these query blocks see of a key block. Halves that see
-// nothing more are left out; the last queries come first, which see most under
-// a causal mask.
-template <typename T>
-void TileLoop<T>::AddSeenKeys(const MaskSet& mask, IndexRange query_blocks,
-                              IndexRange block, IndexRange& seen) const {
-  const int64_t size = geometry_.block_queries;
-  const IndexRange keys =
-      mask.Range({query_blocks.begin * size,
-                  std::min(query_blocks.end * size, p_.query_length)},
-                 block);
-  if (keys.empty() || (keys & seen) == keys) return;
-  if (query_blocks.end - query_blocks.begin == 1) {
-    seen = Hull(seen, keys);
-    return;
-  }
-  const int64_t middle =
-      query_blocks.begin + (query_blocks.end - query_blocks.begin) / 2;
-  AddSeenKeys(mask, {middle, query_blocks.end}, block, seen);
-  AddSeenKeys(mask, {query_blocks.begin, middle}, block, seen);
-}
-
-// What some query of some head of the group sees of a key block.
-template <typename T>
-IndexRange TileLoop<T>::SeenKeys(int64_t batch, int64_t kv_head,
-                                 IndexRange block) const {
-  block = block & IndexRange{0, p_.key_length};
-  IndexRange seen;
-  for (int64_t g = 0; g < p_.group(); ++g) {
-    AddSeenKeys(p_.MaskOf(batch, kv_head * p_.group() + g),
-                {0, geometry_.query_blocks}, block, seen);
-  }
-  return seen;
-}
-
 // Packs one key block of one kv head: the keys that some query sees.
 template <typename T>
 void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
@@ -318,19 +273,10 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   const int64_t first = block * kKeysPerBlock<T>;
   const int64_t count =
       std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
-  std::array<IndexRange, kPiecesPerBlock<T>> runs;
-  size_t used = 0;
-  for (int64_t at = first; at < first + count; at += kKeysPerPiece) {
-    const IndexRange piece = {at, std::min(at + kKeysPerPiece, first + count)};
-    const IndexRange keys = SeenKeys(batch, kv_head, piece);
-    if (keys.empty()) continue;
-    if (used > 0 && runs[used - 1].end == keys.begin) {
-      runs[used - 1].end = keys.end;
-    } else {
-      runs[used++] = keys;
-    }
-  }
-  const std::span<const IndexRange> seen = std::span(runs).first(used);
+  std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece> runs;
+  const std::span<const IndexRange> seen =
+      SeenKeys(p_, batch, kv_head, geometry_.block_queries,
+               {first, first + count}, runs);
   Classes(slot)[block] = ValueClass::kOrdinary;
   if (seen.empty()) return;
   T* keys = Packed(slot) + first * p_.head_size;

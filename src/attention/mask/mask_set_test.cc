@@ -114,18 +114,17 @@ void AddBits(RandomMask& r, Random& random) {
     if (random.Below(3) == 0) shape[axis] = 1;
   }
   for (const uint8_t byte : Bytes(NumElements(shape), random)) {
-    r.bits.push_back(random.Below(4) != 0
-                         ? static_cast<uint8_t>(byte * 255)
-                         : static_cast<uint8_t>(random.Below(256)));
+    const int64_t odd = random.Below(4) == 0 ? 1 << random.Below(8) : 0;
+    r.bits.push_back(static_cast<uint8_t>((byte * 255) ^ odd));
   }
   r.mask = r.mask & Mask::Bits(TensorView(r.bits.data(), DType::kU8, shape));
 }
 
-// An intersection of up to eleven terms, over up to 9 x 11 scores.
+// An intersection of up to eleven terms, over up to 9 x 40 scores.
 RandomMask MakeMask(Random& random) {
   RandomMask r;
   r.frame.query_length = 1 + random.Below(9);
-  r.frame.key_length = 1 + random.Below(11);
+  r.frame.key_length = 1 + random.Below(random.Below(3) == 0 ? 40 : 11);
   r.frame.batch = random.Below(2);
   r.frame.head = random.Below(3);
   r.frame.offset = random.Below(25) - 12;
