@@ -242,6 +242,26 @@ TEST(MaskSetTest, ExtremeOffsetsAndWindowsDoNotWrap) {
   }
 }
 
+TEST(MaskSetTest, NoChunkHoldsPositionsOnBothSidesOfZero) {
+  const Mask mask = Mask::Chunk(4);
+  const MaskSet set(mask, {0, 0, 6, 8, -3});
+  EXPECT_FALSE(set.Allows(0, 0));
+  EXPECT_FALSE(set.Allows(2, 0));
+  EXPECT_TRUE(set.Allows(3, 0));
+  EXPECT_TRUE(set.Allows(3, 3));
+  EXPECT_FALSE(set.Allows(3, 4));
+}
+
+TEST(MaskSetTest, WholeBytesOfBits) {
+  const uint8_t bytes[] = {0xF8, 0xFF, 0xFE};
+  const Mask mask = Mask::Bits(TensorView(bytes, {1, 3}));
+  const MaskSet set(mask, {0, 0, 1, 24, 0});
+  EXPECT_EQ(set.Classify({{0, 1}, {3, 16}}), TileClass::kFull);
+  EXPECT_EQ(set.Classify({{0, 1}, {3, 24}}), TileClass::kMixed);
+  EXPECT_EQ(set.Classify({{0, 1}, {0, 3}}), TileClass::kEmpty);
+  EXPECT_EQ(set.Classify({{0, 1}, {2, 16}}), TileClass::kMixed);
+}
+
 // mlx#2894, pytorch#187227: a mask of more than 2^31 and 2^32 elements. Only
 // the last rows are touched, so that the memory behind it is a few pages.
 TEST(MaskSetTest, OffsetsPastTwoToThe32) {
