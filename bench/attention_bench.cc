@@ -1,16 +1,19 @@
-// The forward kernel as a share of the multiply-add peak. Machines are shared
-// and noisy: the peak and the kernel are measured in turns, in one run, and the
-// share is the median of the ratios of neighbours. Only visible pairs count: 2
-// (D + Dv) operations each.
+// The forward kernel as a share of the multiply-add peak, decoding as a share
+// of a streaming read of the same keys and values. Machines are shared and
+// noisy: the peak and the kernel are measured in turns, in one run, and the
+// share is the median of the ratios of neighbours. Only visible pairs count, 2
+// (D + Dv) operations each; each byte of keys and values counts once.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "fma_peak.h"
 #include "regard/attention.h"
+#include "stream_read.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -111,6 +114,57 @@ BENCHMARK(Forward)
     ->Args({64, 2047, 1, 0})
     ->UseManualTime()
     ->MinTime(2.0)
+    ->Unit(benchmark::kMillisecond);
+
+// Arguments: query heads, Lq, Lk, threads. 8 kv heads, D 128.
+void Decode(benchmark::State& state) {
+  const int64_t heads = state.range(0), queries = state.range(1);
+  const int64_t keys = state.range(2), kv_heads = 8, d = 128;
+  const int threads = static_cast<int>(state.range(3));
+  const Tensor q = Random({1, heads, queries, d}, 1);
+  const Tensor k = Random({1, kv_heads, keys, d}, 2);
+  const Tensor v = Random({1, kv_heads, keys, d}, 3);
+  AttentionProblem problem;
+  problem.q = q;
+  problem.k = k;
+  problem.v = v;
+  AttentionOptions options;
+  options.threads = threads;
+  AttentionPlan plan(problem, options);
+  Tensor out(DType::kF32, {1, heads, queries, d});
+  AttentionOutputs outputs;
+  outputs.out = out.mutable_view();
+  const size_t count = static_cast<size_t>(k.NumElements());
+  const std::span<const float> arrays[] = {{k.As<float>(), count},
+                                           {v.As<float>(), count}};
+  const auto read = [&] { RunStreamRead(arrays, threads); };
+  const auto work = [&] { plan.Run(problem, outputs); };
+  read();
+  work();
+  std::vector<double> shares, cpu_shares, rates;
+  for (auto _ : state) {
+    const Cost peak = CostOf(read);
+    const Cost cost = CostOf(work);
+    state.SetIterationTime(cost.wall);
+    shares.push_back(peak.wall / cost.wall);
+    cpu_shares.push_back(peak.cpu / cost.cpu);
+    rates.push_back(2 * 4 * static_cast<double>(count) / peak.wall);
+  }
+  state.SetLabel(plan.kernel() + " " + plan.instruction_set());
+  state.counters["share"] = Median(shares);
+  state.counters["cpu_share"] = Median(cpu_shares);
+  state.counters["read_gb"] = Median(rates) / 1e9;
+}
+BENCHMARK(Decode)
+    ->ArgNames({"Hq", "Lq", "Lk", "threads"})
+    ->ArgsProduct({{32}, {1}, {16384}, {1, 2}})
+    ->Args({8, 1, 16384, 1})
+    ->Args({64, 1, 16384, 1})
+    ->Args({32, 4, 16384, 1})
+    ->Args({32, 8, 16384, 1})
+    ->Args({32, 9, 16384, 1})
+    ->UseManualTime()
+    ->MinTime(1.0)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

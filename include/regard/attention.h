@@ -83,7 +83,8 @@ struct AttentionResult {
 
 // Empty rows (no visible key) give out 0, weights 0, lse -infinity. What a mask
 // hides has no effect, NaN included. Same instruction set, same bits: for any
-// number of threads, batch, strides.
+// number of threads, batch, strides. (Up to 8 queries and more than 8 are
+// served by two kernels, whose last bits differ.)
 //
 // Error (kArgument) naming argument, shapes and rule; (kMemory) before anything
 // is written.
@@ -115,7 +116,7 @@ class AttentionPlan {
   // Error (kArgument) when shapes or types differ from the planned ones.
   void Run(const AttentionProblem& problem, const AttentionOutputs& outputs);
 
-  std::string kernel() const;                  // "flash", "reference"
+  std::string kernel() const;                  // "decode", "flash", ...
   const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
   size_t scratch_bytes() const;
   // One line per kernel of the list: chosen, or refused with the reason; then

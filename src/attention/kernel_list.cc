@@ -1,12 +1,14 @@
 #include "attention/kernel_list.h"
 
+#include "attention/kernels/decode.h"
 #include "attention/kernels/flash.h"
 #include "attention/kernels/reference.h"
 
 namespace regard::inline v0 {
 
 std::span<const Kernel> Kernels() {
-  static constexpr Kernel kKernels[] = {kFlashKernel, kReferenceKernel};
+  static constexpr Kernel kKernels[] = {kDecodeKernel, kFlashKernel,
+                                        kReferenceKernel};
   return kKernels;
 }
 

@@ -16,6 +16,7 @@ struct KernelRequest {
   const Problem* problem = nullptr;
   SimdTarget target = 0;
   int threads = 1;
+  bool asked = false;  // by name: what would be slow is no reason to refuse
 };
 
 struct KernelNeeds {

@@ -24,18 +24,22 @@ bool Find(const T* values, int64_t count, BitsOf<T> exponent, BitsOf<T> exact) {
   return found != 0;
 }
 
+// All ones in infinities and NaN.
+template <typename T>
+constexpr BitsOf<T> kExponent = sizeof(T) == 4
+                                    ? BitsOf<T>{0x7F800000}
+                                    : static_cast<BitsOf<T>>(0x7FFull << 52);
+
 template <typename T>
 ValueClass Classify(const T* values, int64_t count) {
   using Bits = BitsOf<T>;
-  constexpr Bits kExponent =
-      sizeof(T) == 4 ? Bits{0x7F800000} : static_cast<Bits>(0x7FFull << 52);
   // The two highest bits of an exponent: values from 2^65 on (2^513). No number
   // of smaller ones sums up to infinity.
   constexpr Bits kLarge = Bits{3} << (8 * sizeof(T) - 3);
   constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(T) - 1);
   if (!Find(values, count, kLarge, kMinusZero)) return ValueClass::kOrdinary;
-  return Find(values, count, kExponent, kExponent) ? ValueClass::kNotFinite
-                                                   : ValueClass::kUnusual;
+  return AllFinite(values, count) ? ValueClass::kUnusual
+                                  : ValueClass::kNotFinite;
 }
 
 }  // namespace
@@ -49,6 +53,11 @@ bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
 }  // namespace
 
 template <typename T>
+bool AllFinite(const T* values, int64_t count) {
+  return !Find(values, count, kExponent<T>, kExponent<T>);
+}
+
+template <typename T>
 void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to) {
   std::fill(to, to + depth * strip_rows, T{0});
@@ -59,6 +68,17 @@ void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
       column[d * strip_rows] = static_cast<T>(
           factor * static_cast<double>(row[d * q.column_stride]));
     }
+  }
+}
+
+template <typename T>
+void CopyRows(const Matrix<T>& from, int64_t first, int64_t count,
+              int64_t columns, int64_t width, T* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T* row = from.Row(first + i);
+    T* copy = to + i * width;
+    for (int64_t d = 0; d < columns; ++d) copy[d] = row[d * from.column_stride];
+    std::fill(copy + columns, copy + width, T{0});
   }
 }
 
@@ -102,13 +122,16 @@ ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
   return Classify(to, padded_columns * count);
 }
 
-#define REGARD_INSTANTIATE(T)                                                \
-  template void PackQueries(const Matrix<T>&, IndexRange, int64_t, int64_t,  \
-                            double, T*);                                     \
-  template void PackKeys(const Matrix<T>&, int64_t, int64_t,                 \
-                         std::span<const IndexRange>, int64_t, int64_t, T*); \
-  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,         \
-                                 std::span<const IndexRange>, int64_t,       \
+#define REGARD_INSTANTIATE(T)                                                  \
+  template bool AllFinite(const T*, int64_t);                                  \
+  template void CopyRows(const Matrix<T>&, int64_t, int64_t, int64_t, int64_t, \
+                         T*);                                                  \
+  template void PackQueries(const Matrix<T>&, IndexRange, int64_t, int64_t,    \
+                            double, T*);                                       \
+  template void PackKeys(const Matrix<T>&, int64_t, int64_t,                   \
+                         std::span<const IndexRange>, int64_t, int64_t, T*);   \
+  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,           \
+                                 std::span<const IndexRange>, int64_t,         \
                                  int64_t, int64_t, T*);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)

@@ -25,10 +25,20 @@ Matrix<T> HeadOf(const TensorView& view, int64_t batch, int64_t head) {
           view.strides[2], view.strides[3]};
 }
 
+// Whether none of them is infinite or NaN.
+template <typename T>
+bool AllFinite(const T* values, int64_t count);
+
 // to[d * strip_rows + r] = factor * q[rows.begin + r, d]; 0 past rows.end.
 template <typename T>
 void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to);
+
+// to[i * width + d] = from[first + i, d] for i in [0, count) and d < columns; 0
+// for d in [columns, width).
+template <typename T>
+void CopyRows(const Matrix<T>& from, int64_t first, int64_t count,
+              int64_t columns, int64_t width, T* to);
 
 // Panels of `panel` keys: to[(j / panel) * depth * panel + d * panel + j %
 // panel] = k[first + j, d] for j in [0, count); 0 for keys outside the ranges

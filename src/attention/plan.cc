@@ -60,11 +60,12 @@ Plan MakePlan(const Problem& problem, const AttentionOptions& options,
   plan.target =
       FindSimdTarget(options.instruction_set, function + ": instruction_set");
   plan.threads = ThreadsFor(problem, options.threads);
-  const KernelRequest request = {&problem, plan.target, plan.threads};
+  KernelRequest request = {&problem, plan.target, plan.threads};
   for (const Kernel& kernel : Kernels()) {
     const std::string name = kernel.name;
-    std::string reason = kernel.refusal(request);
     const bool asked = options.kernel == name;
+    request.asked = asked;
+    std::string reason = kernel.refusal(request);
     if (asked && !reason.empty()) {
       throw Error(ErrorKind::kArgument, function + ": kernel",
                   name + " can't serve: " + reason,

@@ -86,6 +86,34 @@ TEST_F(PlanTest, EveryRefusalHasAReason) {
               HasSubstr("no vectors"));
 }
 
+// The choice depends on the query length (and type, sizes, instruction set), on
+// nothing else.
+TEST_F(PlanTest, ShortQueriesAreReadInPlace) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const int64_t heads : {1, 2, 64}) {
+      for (const int64_t queries : {1, 8, 9}) {
+        const Tensor q(dtype, {3, heads, queries, 40});
+        const Tensor k(dtype, {3, 1, 600, 40});
+        problem_.q = q;
+        problem_.k = problem_.v = k;
+        const AttentionPlan plan(problem_);
+        EXPECT_EQ(plan.kernel(), queries <= 8 ? "decode" : "flash");
+        if (queries <= 8) continue;
+        EXPECT_THAT(plan.Describe(), HasSubstr("decode: 9 queries"));
+      }
+    }
+  }
+}
+
+// Nothing of k and v is packed.
+TEST_F(PlanTest, ScratchOfDecodingIsSmall) {
+  const float one = 1;
+  problem_.q = TensorView(&one, DType::kF32, {1, 32, 1, 128}, {0, 0, 0, 0});
+  problem_.k = problem_.v =
+      TensorView(&one, DType::kF32, {1, 8, 16384, 128}, {0, 0, 0, 0});
+  EXPECT_LT(AttentionPlan(problem_, {.threads = 1}).scratch_bytes(), 1000000u);
+}
+
 TEST_F(PlanTest, TheForcedInstructionSetIsTheOneThatRuns) {
   // The plan's name comes from inside the code built for that set.
   int forced = 0;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "attention/pack.h"
+#include "attention/row_check.h"
 #include "attention/score/alibi.h"
 #include "attention/score/bias.h"
 #include "attention/score/scale.h"
@@ -510,23 +511,10 @@ void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
   }
 }
 
-// Whether a running sum, divided by `sum` at the end, is right in all of a row.
-// It is not for values so large that their sum overflows where their mean does
-// not, and loses the sign of a -0 that has all the weight.
-template <typename T>
-bool IsExact(const T* row, int64_t size, T sum) {
-  return !std::isfinite(sum) || std::all_of(row, row + size, [&](T x) {
-    return std::isfinite(x) && (x != 0 || sum != 1);
-  });
-}
-
 // Of a row whose keys have all been seen.
 template <typename T>
 double TileLoop<T>::Lse(const Strip<T>& strip, int64_t r) const {
-  const double sum = static_cast<double>(strip.state.sum[r]);
-  if (sum == 0) return -std::numeric_limits<double>::infinity();
-  return scale_.lse_scale * static_cast<double>(strip.state.max[r]) +
-         std::log(sum);
+  return scale_.LogSumExp(strip.state.max[r], strip.state.sum[r]);
 }
 
 template <typename T>

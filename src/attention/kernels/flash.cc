@@ -235,32 +235,21 @@ const FlashOps<double>* OpsF64() { return Ops<double>(); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "attention/kernels/target_index.h"
+
 namespace regard::inline v0 {
 
 HWY_EXPORT(OpsF32);
 HWY_EXPORT(OpsF64);
 
-namespace {
-
-// Index of an instruction set in the tables above. The choice is the plan's:
-// Highway's own, one for the whole process, is neither read nor changed.
-size_t TableIndex(SimdTarget target) {
-  if constexpr ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0) return 0;
-  hwy::ChosenTarget chosen;
-  chosen.Update(target);
-  return chosen.GetIndex();
-}
-
-}  // namespace
-
 template <>
 const FlashOps<float>* FlashOpsFor<float>(SimdTarget target) {
-  return HWY_DISPATCH_TABLE(OpsF32)[TableIndex(target)]();
+  return HWY_DISPATCH_TABLE(OpsF32)[TargetIndex(target)]();
 }
 
 template <>
 const FlashOps<double>* FlashOpsFor<double>(SimdTarget target) {
-  return HWY_DISPATCH_TABLE(OpsF64)[TableIndex(target)]();
+  return HWY_DISPATCH_TABLE(OpsF64)[TargetIndex(target)]();
 }
 
 }  // namespace regard::inline v0

@@ -46,6 +46,14 @@ struct ScaleParts {
       cap = std::max(cap, std::numeric_limits<T>::min());
     }
   }
+
+  // Natural logarithm of the sum of exponentials, from the maximum of a row and
+  // its sum of 2^(log2_scale * (score - max)).
+  double LogSumExp(T max, T sum) const {
+    if (sum == 0) return -std::numeric_limits<double>::infinity();
+    return lse_scale * static_cast<double>(max) +
+           std::log(static_cast<double>(sum));
+  }
 };
 
 }  // namespace regard::inline v0

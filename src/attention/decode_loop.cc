@@ -1,0 +1,715 @@
+#include "attention/decode_loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "attention/pack.h"
+#include "attention/row_check.h"
+#include "attention/score/alibi.h"
+#include "attention/score/bias.h"
+#include "attention/score/scale.h"
+#include "attention/score/sink.h"
+#include "attention/seen_keys.h"
+#include "base/checked.h"
+#include "base/float_state.h"
+#include "base/parallel_for.h"
+
+namespace regard::inline v0 {
+
+namespace {
+
+// Rows of a unit: a group of 8 heads with 8 queries each. Keys and values of a
+// block come from memory once for all of them.
+constexpr int64_t kUnitRows = 64;
+
+// Scratch for the parts of a wave.
+constexpr int64_t kWaveBytes = int64_t{16} << 20;
+
+// Keys or values copied at a time where they can't be read in place.
+constexpr int64_t kCopiedRows = 16;
+
+// Keys from `key` to the next multiple of kCopiedRows: where sums are cut
+// depends on positions only.
+int64_t ToPieceEnd(int64_t key) { return kCopiedRows - key % kCopiedRows; }
+
+// Runs of keys in a block between which a pattern hides whole pieces.
+template <typename T>
+constexpr int64_t kMaxRuns = kKeysPerBlock<T> / kKeysPerPiece;
+
+constexpr const char* kScratch = "attention scratch";
+
+int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
+int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
+
+// Whole cache lines, so that what follows is aligned and shares none.
+template <typename T>
+int64_t Lines(int64_t elements) {
+  return RoundUp(Sum(elements, 64), 64 / static_cast<int64_t>(sizeof(T)));
+}
+
+// RoundUp that reports sizes past 64 bits.
+int64_t WholeVectors(int64_t elements, int64_t lanes) {
+  return RoundUp(Sum(elements, lanes), lanes) - lanes;
+}
+
+}  // namespace
+
+template <typename T>
+DecodeGeometry<T>::DecodeGeometry(const Problem& p, const DecodeTable<T>& ops,
+                                  int threads) {
+  constexpr int64_t kSize = sizeof(T);
+  rows = Product(p.group(), p.query_length);
+  unit_rows = RoundUp(std::clamp<int64_t>(rows, 1, kUnitRows), kDecodeTileRows);
+  units_per_head = CeilDiv(rows, unit_rows);
+  units = Product(p.batch * p.kv_heads, units_per_head);
+  key_blocks = CeilDiv(p.key_length, kKeysPerBlock<T>);
+  depth = WholeVectors(p.head_size, ops.decode.lanes);
+  columns = WholeVectors(p.value_size, ops.decode.lanes);
+  part_elements =
+      Sum(Lines<T>(Product(unit_rows, columns)), 2 * Lines<T>(unit_rows));
+  unit_elements = Product(key_blocks, part_elements);
+  const int64_t unit_bytes =
+      std::max<int64_t>(1, Product(unit_elements, kSize));
+  wave_units = std::clamp<int64_t>(kWaveBytes / unit_bytes, 1,
+                                   std::max<int64_t>(1, units));
+  wave_bytes =
+      Product(wave_units, unit_bytes) / kScratchAlignment * kScratchAlignment +
+      kScratchAlignment;
+  const int64_t elements =
+      Sum(Sum(Lines<T>(Product(unit_rows, depth)),
+              Lines<T>(Product(kCopiedRows, std::max(depth, columns)))),
+          3 * Lines<T>(columns) + Lines<T>(kDecodeStripRows * kScoreStride<T>) +
+              Lines<T>(kDecodeStripRows) + Lines<T>(kKeysPerBlock<T>));
+  worker_bytes =
+      RoundUp(Sum(Product(elements, kSize),
+                  (kDecodeStripRows + 1) * kKeysPerBlock<T> +
+                      (kDecodeStripRows +
+                       kMaxRuns<T>)*static_cast<int64_t>(sizeof(IndexRange)) +
+                      2 * static_cast<int64_t>(sizeof(int64_t))),
+              64);
+  scratch_bytes = Sum(wave_bytes, Product(worker_bytes, threads));
+}
+
+namespace {
+
+// What one key block adds to the rows of a unit.
+template <typename T>
+struct Part {
+  T* out;  // [unit_rows][columns]
+  T* max;  // [unit_rows]; -infinity where no key is visible
+  T* sum;  // [unit_rows]
+};
+
+// Rows of a kv head that are computed together.
+struct Unit {
+  int64_t index;
+  int64_t batch, kv_head;
+  IndexRange rows;  // row r: query head r / Lq of the group, query r % Lq
+};
+
+// A worker's memory.
+template <typename T>
+struct DecodeWorker {
+  T* q;              // [unit_rows][depth], of the unit `packed`
+  T* copied;         // [kCopiedRows][depth or columns]
+  T* out;            // [columns]
+  T* refined;        // [columns]
+  T* piece;          // [columns]
+  T* scores;         // [kDecodeStripRows][kScoreStride]
+  T* factor;         // [kDecodeStripRows]
+  T* bias;           // [kKeysPerBlock]
+  int64_t* packed;   // index of a unit
+  IndexRange* runs;  // of keys that some row of the strip sees
+  int64_t* run_count;
+  IndexRange* visible_keys;  // [kDecodeStripRows]
+  uint8_t* visible;          // [kKeysPerBlock]
+  uint8_t* hidden;           // [kDecodeStripRows][kKeysPerBlock]
+};
+
+template <typename T>
+class DecodeLoop {
+ public:
+  DecodeLoop(const Problem& problem, const Outputs& outputs,
+             const DecodeTable<T>& ops, const KernelRun& run)
+      : p_(problem),
+        outputs_(outputs),
+        ops_(ops.flash),
+        decode_(ops.decode),
+        run_(run),
+        geometry_(problem, ops, run.threads),
+        scale_(problem.scale, problem.softcap,
+               problem.bias.given() || problem.alibi_slopes.given() ||
+                   problem.softcap != 0) {}
+
+  void Run() const;
+
+ private:
+  using Worker = DecodeWorker<T>;
+  static constexpr T kHidden = -std::numeric_limits<T>::infinity();
+
+  // Memory.
+  Part<T> PartOf(int64_t slot, int64_t block) const;
+  Worker WorkerOf(int worker) const;
+  Unit UnitOf(int64_t index) const;
+  int64_t HeadOfRow(const Unit& unit, int64_t row) const;
+  int64_t QueryOfRow(int64_t row) const { return row % p_.query_length; }
+
+  // Tasks.
+  void BlockTask(const Unit& unit, int64_t slot, int64_t block,
+                 int worker) const;
+  void FinishTask(const Unit& unit, int64_t slot, int worker) const;
+
+  // Scores of the rows against one key block: hidden ones at -infinity, in
+  // worker.scores from the first key of the returned span on. The span is whole
+  // vectors and starts on a panel, so that the order of sums follows from
+  // positions; it is empty when no key is visible.
+  IndexRange Scores(const Unit& unit, IndexRange rows, int64_t block,
+                    const Worker& worker) const;
+  IndexRange VisibleKeys(const Unit& unit, IndexRange rows, IndexRange block,
+                         const Worker& worker) const;
+  void FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
+                const Worker& worker) const;
+  void Products(const Unit& unit, IndexRange rows, IndexRange keys, T* s,
+                const Worker& worker) const;
+  void AddBias(const Unit& unit, int64_t row, IndexRange span, T* s,
+               const Worker& worker) const;
+  void AddAlibi(const Unit& unit, int64_t row, IndexRange span, T* s,
+                const Worker& worker) const;
+  void Hide(const Unit& unit, int64_t row, IndexRange span, IndexRange keys,
+            T* s, const Worker& worker) const;
+
+  // Consumers.
+  void PackRows(const Unit& unit, const Worker& worker) const;
+  void Forward(const Unit& unit, IndexRange rows, int64_t block,
+               const Part<T>& part, const Worker& worker) const;
+  template <typename Add>
+  void ForValues(const Unit& unit, IndexRange keys, const Worker& worker,
+                 const Add& add) const;
+  void SelectedValues(const Unit& unit, IndexRange rows, int64_t block,
+                      const Part<T>& part, const Worker& worker) const;
+  void MarkHidden(int64_t rows, int64_t count, const Worker& worker) const;
+  void Refine(const Unit& unit, int64_t row, T max, T sum,
+              const Worker& worker) const;
+  T Share(int64_t head, T max, T sum) const;
+  void FinishRow(const Unit& unit, int64_t slot, int64_t row, T* max, T* sum,
+                 const Worker& worker) const;
+  void Weights(const Unit& unit, IndexRange rows, const T* max, const T* sum,
+               const Worker& worker) const;
+  void ClearWeights(const Unit& unit, int64_t row) const;
+  void HandOver(const Unit& unit, int64_t row, IndexRange keys,
+                const T* weights) const;
+
+  const Problem& p_;
+  const Outputs& outputs_;
+  const FlashOps<T>& ops_;
+  const DecodeOps<T>& decode_;
+  const KernelRun& run_;
+  const DecodeGeometry<T> geometry_;
+  const ScaleParts<T> scale_;
+};
+
+// ---------------------------------------------------------------- memory
+
+template <typename T>
+Part<T> DecodeLoop<T>::PartOf(int64_t slot, int64_t block) const {
+  T* out = reinterpret_cast<T*>(run_.scratch) + slot * geometry_.unit_elements +
+           block * geometry_.part_elements;
+  T* max = out + Lines<T>(geometry_.unit_rows * geometry_.columns);
+  return {out, max, max + Lines<T>(geometry_.unit_rows)};
+}
+
+template <typename T>
+DecodeWorker<T> DecodeLoop<T>::WorkerOf(int worker) const {
+  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.wave_bytes +
+                               worker * geometry_.worker_bytes);
+  const auto take = [&at](int64_t elements) {
+    T* part = at;
+    at += Lines<T>(elements);
+    return part;
+  };
+  Worker w;
+  w.q = take(geometry_.unit_rows * geometry_.depth);
+  w.copied = take(kCopiedRows * std::max(geometry_.depth, geometry_.columns));
+  w.out = take(geometry_.columns);
+  w.refined = take(geometry_.columns);
+  w.piece = take(geometry_.columns);
+  w.scores = take(kDecodeStripRows * kScoreStride<T>);
+  w.factor = take(kDecodeStripRows);
+  w.bias = take(kKeysPerBlock<T>);
+  w.packed = reinterpret_cast<int64_t*>(at);
+  w.run_count = w.packed + 1;
+  w.runs = reinterpret_cast<IndexRange*>(w.packed + 2);
+  w.visible_keys = w.runs + kMaxRuns<T>;
+  w.visible = reinterpret_cast<uint8_t*>(w.visible_keys + kDecodeStripRows);
+  w.hidden = w.visible + kKeysPerBlock<T>;
+  return w;
+}
+
+template <typename T>
+Unit DecodeLoop<T>::UnitOf(int64_t index) const {
+  const int64_t head = index / geometry_.units_per_head;
+  const int64_t begin = index % geometry_.units_per_head * geometry_.unit_rows;
+  return {index,
+          head / p_.kv_heads,
+          head % p_.kv_heads,
+          {begin, std::min(begin + geometry_.unit_rows, geometry_.rows)}};
+}
+
+template <typename T>
+int64_t DecodeLoop<T>::HeadOfRow(const Unit& unit, int64_t row) const {
+  return unit.kv_head * p_.group() + row / p_.query_length;
+}
+
+// ---------------------------------------------------------------- tasks
+
+template <typename T>
+void DecodeLoop<T>::Run() const {
+  for (int worker = 0; worker < run_.threads; ++worker) {
+    *WorkerOf(worker).packed = -1;
+  }
+  const int64_t blocks = geometry_.key_blocks;
+  for (int64_t first = 0; first < geometry_.units;
+       first += geometry_.wave_units) {
+    const int64_t units =
+        std::min(geometry_.wave_units, geometry_.units - first);
+    const auto block = [&](int64_t task, int worker) {
+      const ScopedFloatState float_state;
+      const int64_t slot = task / blocks;
+      BlockTask(UnitOf(first + slot), slot, task % blocks, worker);
+    };
+    ParallelFor(units * blocks, run_.threads, std::cref(block));
+    const auto finish = [&](int64_t slot, int worker) {
+      const ScopedFloatState float_state;
+      FinishTask(UnitOf(first + slot), slot, worker);
+    };
+    ParallelFor(units, run_.threads, std::cref(finish));
+  }
+}
+
+template <typename T>
+void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t slot, int64_t block,
+                              int worker) const {
+  const Worker w = WorkerOf(worker);
+  const Part<T> part = PartOf(slot, block);
+  std::fill(part.max, part.max + geometry_.unit_rows, kHidden);
+  std::fill(part.sum, part.sum + geometry_.unit_rows, T{0});
+  PackRows(unit, w);
+  for (int64_t row = unit.rows.begin; row < unit.rows.end;
+       row += kDecodeStripRows) {
+    Forward(unit, {row, std::min(row + kDecodeStripRows, unit.rows.end)}, block,
+            part, w);
+  }
+}
+
+template <typename T>
+void DecodeLoop<T>::FinishTask(const Unit& unit, int64_t slot,
+                               int worker) const {
+  const Worker w = WorkerOf(worker);
+  for (int64_t row = unit.rows.begin; row < unit.rows.end;
+       row += kDecodeStripRows) {
+    const IndexRange rows = {row,
+                             std::min(row + kDecodeStripRows, unit.rows.end)};
+    T max[kDecodeStripRows], sum[kDecodeStripRows];
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      FinishRow(unit, slot, r, max + (r - row), sum + (r - row), w);
+    }
+    if (outputs_.wants_weights()) Weights(unit, rows, max, sum, w);
+  }
+}
+
+// The rows of a unit side by side, once for all its blocks that this worker
+// gets one after the other.
+template <typename T>
+void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
+  if (*w.packed == unit.index) return;
+  *w.packed = unit.index;
+  for (int64_t r = unit.rows.begin; r < unit.rows.end; ++r) {
+    const Matrix<T> q = HeadOf<T>(p_.q, unit.batch, HeadOfRow(unit, r));
+    const T* from = q.Row(QueryOfRow(r));
+    T* to = w.q + (r - unit.rows.begin) * geometry_.depth;
+    for (int64_t d = 0; d < p_.head_size; ++d) {
+      to[d] = static_cast<T>(scale_.folded *
+                             static_cast<double>(from[d * q.column_stride]));
+    }
+    std::fill(to + p_.head_size, to + geometry_.depth, T{0});
+  }
+}
+
+// ---------------------------------------------------------------- scores
+
+template <typename T>
+IndexRange DecodeLoop<T>::Scores(const Unit& unit, IndexRange rows,
+                                 int64_t block, const Worker& w) const {
+  const int64_t first = block * kKeysPerBlock<T>;
+  const IndexRange keys =
+      VisibleKeys(unit, rows, {first, first + kKeysPerBlock<T>}, w);
+  if (keys.empty()) return {};
+  const IndexRange span = {keys.begin / ops_.panel * ops_.panel,
+                           RoundUp(keys.end, ops_.lanes)};
+  const int64_t count = span.end - span.begin;
+  for (int64_t i = 0; i < *w.run_count; ++i) {
+    Products(unit, rows, w.runs[i], w.scores + (w.runs[i].begin - span.begin),
+             w);
+  }
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    T* s = w.scores + (r - rows.begin) * kScoreStride<T>;
+    if (scale_.rest != 1 || scale_.cap != 0) {
+      ops_.cap(s, count, scale_.rest, scale_.cap);
+    }
+    if (p_.bias.given()) AddBias(unit, r, span, s, w);
+    if (p_.alibi_slopes.given()) AddAlibi(unit, r, span, s, w);
+    Hide(unit, r, span, w.visible_keys[r - rows.begin], s, w);
+  }
+  return span;
+}
+
+// The keys of the block that some row sees, and worker.runs of them;
+// worker.visible_keys of each row.
+template <typename T>
+IndexRange DecodeLoop<T>::VisibleKeys(const Unit& unit, IndexRange rows,
+                                      IndexRange block, const Worker& w) const {
+  IndexRange all;
+  bool pattern = false;
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const IndexRange query = {QueryOfRow(r), QueryOfRow(r) + 1};
+    const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, r));
+    IndexRange keys = mask.Range(query, block);
+    const TileClass tile =
+        keys.empty() ? TileClass::kEmpty : mask.Classify({query, keys});
+    if (tile == TileClass::kEmpty) keys = {};
+    pattern |= tile == TileClass::kMixed && mask.HasPattern();
+    all = Hull(all, keys);
+    w.visible_keys[r - rows.begin] = keys;
+  }
+  w.runs[0] = all;
+  *w.run_count = all.empty() ? 0 : 1;
+  if (pattern) FindRuns(unit, rows, all, w);
+  return all;
+}
+
+// The keys of [keys.begin, keys.end) without the pieces that a pattern hides
+// from all rows.
+template <typename T>
+void DecodeLoop<T>::FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
+                             const Worker& w) const {
+  int64_t count = 0;
+  for (int64_t end, at = keys.begin; at < keys.end; at = end) {
+    end = std::min(RoundUp(at + 1, kKeysPerPiece), keys.end);
+    IndexRange seen;
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      const IndexRange piece =
+          w.visible_keys[r - rows.begin] & IndexRange{at, end};
+      if (piece.empty() || (piece & seen) == piece) continue;
+      const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, r));
+      seen = Hull(seen, mask.Range({QueryOfRow(r), QueryOfRow(r) + 1}, piece));
+    }
+    if (seen.empty()) continue;
+    if (count > 0 && w.runs[count - 1].end == seen.begin) {
+      w.runs[count - 1].end = seen.end;
+    } else {
+      w.runs[count++] = seen;
+    }
+  }
+  *w.run_count = count;
+}
+
+template <typename T>
+void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
+                             T* s, const Worker& w) const {
+  const Matrix<T> k = HeadOf<T>(p_.k, unit.batch, unit.kv_head);
+  const int64_t depth = geometry_.depth;
+  const T* q = w.q + (rows.begin - unit.rows.begin) * depth;
+  const int64_t count = rows.end - rows.begin;
+  if (k.column_stride == 1 && (decode_.reads_tails || depth == p_.head_size)) {
+    decode_.scores(count, q, depth, k.Row(keys.begin), k.row_stride,
+                   p_.head_size, keys.end - keys.begin, s);
+    return;
+  }
+  for (int64_t j = keys.begin; j < keys.end; j += kCopiedRows) {
+    const int64_t copied = std::min(kCopiedRows, keys.end - j);
+    CopyRows(k, j, copied, p_.head_size, depth, w.copied);
+    decode_.scores(count, q, depth, w.copied, depth, depth, copied,
+                   s + (j - keys.begin));
+  }
+}
+
+template <typename T>
+void DecodeLoop<T>::AddBias(const Unit& unit, int64_t row, IndexRange span,
+                            T* s, const Worker& w) const {
+  const int64_t there = std::min(span.end, p_.key_length) - span.begin;
+  std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
+  LoadBias(p_.bias, unit.batch, HeadOfRow(unit, row), QueryOfRow(row),
+           span.begin, there, w.bias);
+  ops_.add(s, w.bias, span.end - span.begin);
+}
+
+template <typename T>
+void DecodeLoop<T>::AddAlibi(const Unit& unit, int64_t row, IndexRange span,
+                             T* s, const Worker& w) const {
+  const int64_t head = HeadOfRow(unit, row);
+  const int64_t offset = p_.MaskOf(unit.batch, head).frame().offset;
+  LoadAlibi(HeadNumber(p_.alibi_slopes, head),
+            SaturatingAdd(QueryOfRow(row), offset), span.begin,
+            span.end - span.begin, w.bias);
+  ops_.add(s, w.bias, span.end - span.begin);
+}
+
+template <typename T>
+void DecodeLoop<T>::Hide(const Unit& unit, int64_t row, IndexRange span,
+                         IndexRange visible, T* s, const Worker& w) const {
+  const IndexRange keys =
+      visible.empty() ? IndexRange{span.end, span.end} : visible;
+  std::fill(s, s + (keys.begin - span.begin), kHidden);
+  std::fill(s + (keys.end - span.begin), s + (span.end - span.begin), kHidden);
+  const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, row));
+  if (keys.empty() || !mask.HasPattern()) return;
+  const int64_t count = keys.end - keys.begin;
+  std::fill(w.visible, w.visible + count, uint8_t{1});
+  mask.AndRow(QueryOfRow(row), keys, w.visible);
+  T* from = s + (keys.begin - span.begin);
+  for (int64_t i = 0; i < count; ++i) {
+    from[i] = w.visible[i] != 0 ? from[i] : kHidden;
+  }
+}
+
+// ---------------------------------------------------------------- consumers
+
+template <typename T>
+void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
+                            const Part<T>& part, const Worker& w) const {
+  const IndexRange span = Scores(unit, rows, block, w);
+  if (span.empty()) return;
+  const int64_t at = rows.begin - unit.rows.begin;
+  const int64_t count = rows.end - rows.begin;
+  ops_.softmax(count, w.scores, span.end - span.begin, scale_.log2_scale,
+               {part.max + at, part.sum + at, w.factor});
+  if (!outputs_.out.given()) return;
+
+  T* out = part.out + at * geometry_.columns;
+  std::fill(out, out + count * geometry_.columns, T{0});
+  ForValues(
+      unit, span, w,
+      [&](int64_t i, const T* v, int64_t stride, int64_t n, int64_t columns) {
+        decode_.accumulate(count, w.scores + i, v, stride, n, columns, out,
+                           geometry_.columns);
+      });
+  // A hidden value that isn't finite must not even be multiplied by 0.
+  if (!AllFinite(out, count * geometry_.columns)) {
+    SelectedValues(unit, rows, block, part, w);
+  }
+}
+
+// Calls add(i, v, v_stride, n, columns) for the values of keys i to i + n of
+// the span, those that some row may see, in order.
+template <typename T>
+template <typename Add>
+void DecodeLoop<T>::ForValues(const Unit& unit, IndexRange span,
+                              const Worker& w, const Add& add) const {
+  const Matrix<T> v = HeadOf<T>(p_.v, unit.batch, unit.kv_head);
+  const bool in_place =
+      v.column_stride == 1 &&
+      (decode_.reads_tails || geometry_.columns == p_.value_size);
+  for (const IndexRange& run :
+       std::span(w.runs, static_cast<size_t>(*w.run_count))) {
+    if (in_place) {
+      add(run.begin - span.begin, v.Row(run.begin), v.row_stride,
+          run.end - run.begin, p_.value_size);
+      continue;
+    }
+    for (int64_t copied, j = run.begin; j < run.end; j += copied) {
+      copied = std::min(ToPieceEnd(j), run.end - j);
+      CopyRows(v, j, copied, p_.value_size, geometry_.columns, w.copied);
+      add(j - span.begin, w.copied, geometry_.columns, copied,
+          geometry_.columns);
+    }
+  }
+}
+
+// The output of a block again, leaving out what a row doesn't see.
+template <typename T>
+void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
+                                   int64_t block, const Part<T>& part,
+                                   const Worker& w) const {
+  const IndexRange span = Scores(unit, rows, block, w);
+  const int64_t at = rows.begin - unit.rows.begin;
+  const int64_t count = rows.end - rows.begin;
+  MarkHidden(count, span.end - span.begin, w);
+  std::fill(part.max + at, part.max + at + count, kHidden);
+  std::fill(part.sum + at, part.sum + at + count, T{0});
+  ops_.softmax(count, w.scores, span.end - span.begin, scale_.log2_scale,
+               {part.max + at, part.sum + at, w.factor});
+  T* out = part.out + at * geometry_.columns;
+  std::fill(out, out + count * geometry_.columns, T{0});
+  ForValues(
+      unit, span, w,
+      [&](int64_t i, const T* v, int64_t stride, int64_t n, int64_t columns) {
+        for (int64_t r = 0; r < count; ++r) {
+          decode_.accumulate_visible(
+              w.scores + r * kScoreStride<T> + i, v, stride, n, columns,
+              w.hidden + r * kKeysPerBlock<T> + i, out + r * geometry_.columns);
+        }
+      });
+}
+
+template <typename T>
+void DecodeLoop<T>::MarkHidden(int64_t rows, int64_t count,
+                               const Worker& w) const {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* s = w.scores + r * kScoreStride<T>;
+    uint8_t* hidden = w.hidden + r * kKeysPerBlock<T>;
+    for (int64_t i = 0; i < count; ++i) hidden[i] = s[i] == kHidden;
+  }
+}
+
+// Computes what is not exact in a row once more: the sum of weight times value
+// over the visible keys, from -0, which changes nothing that is added to it.
+template <typename T>
+void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
+                           const Worker& w) const {
+  PackRows(unit, w);
+  std::fill(w.refined, w.refined + geometry_.columns, -T{0});
+  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
+    const IndexRange span = Scores(unit, {row, row + 1}, block, w);
+    if (span.empty()) continue;
+    const int64_t count = span.end - span.begin;
+    MarkHidden(1, count, w);
+    ops_.weights(w.scores, count, scale_.log2_scale, max, sum);
+    const auto add = [&](int64_t i, const T* v, int64_t stride, int64_t n,
+                         int64_t columns) {
+      for (int64_t end, j = 0; j < n; j = end) {
+        end = std::min(n, j + ToPieceEnd(span.begin + i + j));
+        std::fill(w.piece, w.piece + geometry_.columns, -T{0});
+        decode_.accumulate_visible(w.scores + i + j, v + j * stride, stride,
+                                   end - j, columns, w.hidden + i + j, w.piece);
+        for (int64_t e = 0; e < columns; ++e) w.refined[e] += w.piece[e];
+      }
+    };
+    ForValues(unit, span, w, add);
+  }
+  for (int64_t e = 0; e < p_.value_size; ++e) {
+    if (!IsExact(w.out + e, 1, sum)) w.out[e] = w.refined[e];
+  }
+}
+
+// What a learned sink leaves of the weights of a row.
+template <typename T>
+T DecodeLoop<T>::Share(int64_t head, T max, T sum) const {
+  if (!p_.sink_logit.given()) return 1;
+  return static_cast<T>(ShareBesideSink(scale_.LogSumExp(max, sum),
+                                        HeadNumber(p_.sink_logit, head)));
+}
+
+// Merges the parts of a row in order of keys and writes what is asked for.
+template <typename T>
+void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t slot, int64_t row,
+                              T* max, T* sum, const Worker& w) const {
+  *max = kHidden;
+  *sum = 0;
+  const int64_t columns = outputs_.out.given() ? geometry_.columns : 0;
+  std::fill(w.out, w.out + columns, T{0});
+  const int64_t at = row - unit.rows.begin;
+  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
+    const Part<T> part = PartOf(slot, block);
+    if (part.sum[at] == 0) continue;  // nothing visible
+    decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
+                  scale_.log2_scale, columns, w.out, max, sum);
+  }
+  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(row);
+  if (outputs_.lse.given()) {
+    const Dims& strides = outputs_.lse.strides;
+    const double lse = scale_.LogSumExp(*max, *sum);
+    outputs_.lse.AsMutable<T>()[unit.batch * strides[0] + head * strides[1] +
+                                query * strides[2]] = static_cast<T>(lse);
+  }
+  if (!outputs_.out.given()) return;
+  ops_.finish(w.out, geometry_.columns, *sum);
+  if (!IsExact(w.out, p_.value_size, *sum)) Refine(unit, row, *max, *sum, w);
+  const T share = Share(head, *max, *sum);
+  for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) w.out[e] *= share;
+  const Matrix<T> out = HeadOf<T>(outputs_.out, unit.batch, head);
+  T* to = const_cast<T*>(out.Row(query));
+  for (int64_t e = 0; e < p_.value_size; ++e) {
+    to[e * out.column_stride] = w.out[e];
+  }
+}
+
+template <typename T>
+void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
+                            const T* sum, const Worker& w) const {
+  PackRows(unit, w);
+  for (int64_t r = rows.begin; r < rows.end; ++r) ClearWeights(unit, r);
+  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
+    const IndexRange span = Scores(unit, rows, block, w);
+    if (span.empty()) continue;
+    const int64_t count = span.end - span.begin;
+    for (int64_t r = 0; r < rows.end - rows.begin; ++r) {
+      T* s = w.scores + r * kScoreStride<T>;
+      // In a row of NaN, too, a hidden key has weight 0, not 0 / NaN.
+      const T share = Share(HeadOfRow(unit, rows.begin + r), max[r], sum[r]);
+      const bool nan = std::isnan(sum[r]) || std::isnan(share);
+      for (int64_t i = 0; nan && i < count; ++i) {
+        w.visible[i] = s[i] != kHidden;
+      }
+      ops_.weights(s, count, scale_.log2_scale, max[r], sum[r]);
+      for (int64_t i = 0; share != 1 && i < count; ++i) s[i] *= share;
+      for (int64_t i = 0; nan && i < count; ++i) {
+        if (w.visible[i] == 0) s[i] = 0;
+      }
+      const IndexRange keys = w.visible_keys[r];
+      if (keys.empty()) continue;
+      HandOver(unit, rows.begin + r, keys, s + (keys.begin - span.begin));
+    }
+  }
+}
+
+// What the mask hides from all rows is never visited again.
+template <typename T>
+void DecodeLoop<T>::ClearWeights(const Unit& unit, int64_t row) const {
+  if (!outputs_.weights.given()) return;
+  const Matrix<T> to =
+      HeadOf<T>(outputs_.weights, unit.batch, HeadOfRow(unit, row));
+  T* weights = const_cast<T*>(to.Row(QueryOfRow(row)));
+  for (int64_t k = 0; k < p_.key_length; ++k) {
+    weights[k * to.column_stride] = 0;
+  }
+}
+
+template <typename T>
+void DecodeLoop<T>::HandOver(const Unit& unit, int64_t row, IndexRange keys,
+                             const T* weights) const {
+  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(row);
+  if (outputs_.weights.given()) {
+    const Matrix<T> to = HeadOf<T>(outputs_.weights, unit.batch, head);
+    T* out = const_cast<T*>(to.Row(query));
+    for (int64_t k = keys.begin; k < keys.end; ++k) {
+      out[k * to.column_stride] = weights[k - keys.begin];
+    }
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (outputs_.sink != nullptr) {
+      (*outputs_.sink)({unit.batch, head, query, query + 1, keys.begin,
+                        keys.end, weights, kScoreStride<T>});
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void RunDecodeLoop(const Problem& problem, const Outputs& outputs,
+                   const DecodeTable<T>& ops, const KernelRun& run) {
+  DecodeLoop<T>(problem, outputs, ops, run).Run();
+}
+
+template struct DecodeGeometry<float>;
+template struct DecodeGeometry<double>;
+template void RunDecodeLoop(const Problem&, const Outputs&,
+                            const DecodeTable<float>&, const KernelRun&);
+template void RunDecodeLoop(const Problem&, const Outputs&,
+                            const DecodeTable<double>&, const KernelRun&);
+
+}  // namespace regard::inline v0

@@ -1,0 +1,56 @@
+// What the decode loop asks of an instruction set: the arithmetic of a few rows
+// on keys and values where they lie.
+#ifndef REGARD_SRC_ATTENTION_KERNELS_DECODE_OPS_H_
+#define REGARD_SRC_ATTENTION_KERNELS_DECODE_OPS_H_
+
+#include <cstdint>
+
+#include "tensor/simd_target.h"
+
+namespace regard::inline v0 {
+
+// Rows that keep their scores side by side: a key or value that has been read
+// meets all of them while it is in the first-level cache.
+inline constexpr int64_t kDecodeStripRows = 16;
+
+// Rows are computed in tiles of up to this many: memory for rows is rounded up
+// to it, and what lies in the rows beyond is never looked at.
+inline constexpr int64_t kDecodeTileRows = 4;
+
+// Elements that may be written behind the last score of a row.
+inline constexpr int64_t kDecodeScoreSlack = 3;
+
+// Rows of scores are kScoreStride apart (flash_ops.h).
+template <typename T>
+struct DecodeOps {
+  int64_t lanes;  // of a vector
+  // Whether k and v may have any number of columns: a part of a vector is read
+  // without what lies behind it. Otherwise whole vectors are wanted.
+  bool reads_tails;
+
+  // s[r][0 .. count) = q[r] . k: q [rows][q_stride], aligned and 0 from
+  // `depth` on; k [count][k_stride].
+  void (*scores)(int64_t rows, const T* q, int64_t q_stride, const T* k,
+                 int64_t k_stride, int64_t depth, int64_t count, T* s);
+  // out[r] += p[r][0 .. count) . v: v [count][v_stride], out [rows][out_stride]
+  // aligned whole vectors.
+  void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t v_stride,
+                     int64_t count, int64_t columns, T* out,
+                     int64_t out_stride);
+  // The same, one row, leaving out value i where hidden[i].
+  void (*accumulate_visible)(const T* p, const T* v, int64_t v_stride,
+                             int64_t count, int64_t columns,
+                             const uint8_t* hidden, T* out);
+  // Adds a part (its maximum, its sum of 2^(log2_scale * (score - maximum)),
+  // its output) to the parts before it. `columns` whole vectors.
+  void (*merge)(const T* part, T part_max, T part_sum, T log2_scale,
+                int64_t columns, T* out, T* max, T* sum);
+};
+
+// nullptr where the instruction set has no vectors (SCALAR, EMU128).
+template <typename T>
+const DecodeOps<T>* DecodeOpsFor(SimdTarget target);
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_ATTENTION_KERNELS_DECODE_OPS_H_
