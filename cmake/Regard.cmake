@@ -84,3 +84,11 @@ function(regard_test name)
     PROPERTIES TIMEOUT 600
       ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
 endfunction()
+
+# A C program that uses the library: what sanitizers add to the library's C++
+# needs their C++ runtime in the program.
+function(regard_c_program target)
+  if(REGARD_SANITIZE)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+endfunction()

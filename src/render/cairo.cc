@@ -10,7 +10,7 @@
 #include "render/colormap.h"
 #include "render/png.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef REGARD_ADDRESS_SANITIZER
 // Fontconfig keeps what it read of its configuration until the process ends.
 extern "C" __attribute__((visibility("default"))) const char*
 __lsan_default_suppressions() {

@@ -255,7 +255,7 @@ TEST_F(AttendTest, NothingIsLeftWhenWritingFails) {
   EXPECT_EQ(folder_.Names(), names);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // which reserves terabytes
+#ifndef REGARD_ADDRESS_SANITIZER  // which reserves terabytes
 TEST_F(AttendTest, TooLittleMemoryIsAnError) {
   WriteArrays({8000, 4}, {8000, 4}, {8000, 4});
   const auto names = folder_.Names();
