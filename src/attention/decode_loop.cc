@@ -14,6 +14,7 @@
 #include "attention/score/scale.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
+#include "attention/weights_row.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -648,17 +649,9 @@ void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
     const int64_t count = span.end - span.begin;
     for (int64_t r = 0; r < rows.end - rows.begin; ++r) {
       T* s = w.scores + r * kScoreStride<T>;
-      // In a row of NaN, too, a hidden key has weight 0, not 0 / NaN.
       const T share = Share(HeadOfRow(unit, rows.begin + r), max[r], sum[r]);
-      const bool nan = std::isnan(sum[r]) || std::isnan(share);
-      for (int64_t i = 0; nan && i < count; ++i) {
-        w.visible[i] = s[i] != kHidden;
-      }
-      ops_.weights(s, count, scale_.log2_scale, max[r], sum[r]);
-      for (int64_t i = 0; share != 1 && i < count; ++i) s[i] *= share;
-      for (int64_t i = 0; nan && i < count; ++i) {
-        if (w.visible[i] == 0) s[i] = 0;
-      }
+      WeightsFromScores(ops_, s, count, scale_.log2_scale, max[r], sum[r],
+                        share, w.visible);
       const IndexRange keys = w.visible_keys[r];
       if (keys.empty()) continue;
       HandOver(unit, rows.begin + r, keys, s + (keys.begin - span.begin));
@@ -670,12 +663,8 @@ void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
 template <typename T>
 void DecodeLoop<T>::ClearWeights(const Unit& unit, int64_t row) const {
   if (!outputs_.weights.given()) return;
-  const Matrix<T> to =
-      HeadOf<T>(outputs_.weights, unit.batch, HeadOfRow(unit, row));
-  T* weights = const_cast<T*>(to.Row(QueryOfRow(row)));
-  for (int64_t k = 0; k < p_.key_length; ++k) {
-    weights[k * to.column_stride] = 0;
-  }
+  ClearWeightsRow(HeadOf<T>(outputs_.weights, unit.batch, HeadOfRow(unit, row)),
+                  QueryOfRow(row), p_.key_length);
 }
 
 template <typename T>
@@ -683,11 +672,8 @@ void DecodeLoop<T>::HandOver(const Unit& unit, int64_t row, IndexRange keys,
                              const T* weights) const {
   const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(row);
   if (outputs_.weights.given()) {
-    const Matrix<T> to = HeadOf<T>(outputs_.weights, unit.batch, head);
-    T* out = const_cast<T*>(to.Row(query));
-    for (int64_t k = keys.begin; k < keys.end; ++k) {
-      out[k * to.column_stride] = weights[k - keys.begin];
-    }
+    StoreWeightsRow(HeadOf<T>(outputs_.weights, unit.batch, head), query,
+                    keys.begin, keys.end, weights);
   }
   if constexpr (std::is_same_v<T, float>) {
     if (outputs_.sink != nullptr) {

@@ -14,6 +14,7 @@
 #include "attention/score/scale.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
+#include "attention/weights_row.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -580,22 +581,14 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
   }
 }
 
-// Row `query` of the weights output.
-template <typename T>
-Matrix<T> WeightsOf(const MutableTensorView& weights, int64_t batch,
-                    int64_t head) {
-  return HeadOf<T>(weights, batch, head);
-}
-
 // Tiles that the mask hides are never visited again.
 template <typename T>
 void TileLoop<T>::ClearWeights(const Head<T>& head,
                                const Strip<T>& strip) const {
   if (!outputs_.weights.given()) return;
-  const Matrix<T> to = WeightsOf<T>(outputs_.weights, head.batch, head.head);
+  const Matrix<T> to = HeadOf<T>(outputs_.weights, head.batch, head.head);
   for (int64_t q = strip.queries.begin; q < strip.queries.end; ++q) {
-    T* row = const_cast<T*>(to.Row(q));
-    for (int64_t k = 0; k < p_.key_length; ++k) row[k * to.column_stride] = 0;
+    ClearWeightsRow(to, q, p_.key_length);
   }
 }
 
@@ -609,16 +602,8 @@ void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
     T* s = w.scores + r * kScoreStride<T>;
     const T sum = strip.state.sum[r];
     const T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
-    // In a row of NaN, too, a hidden key has weight 0, not 0 / NaN.
-    const bool nan = std::isnan(sum) || std::isnan(share);
-    if (nan) {
-      for (int64_t i = 0; i < count; ++i) w.visible[i] = s[i] != kHidden;
-    }
-    ops_.weights(s, count, scale_.log2_scale, strip.state.max[r], sum);
-    for (int64_t i = 0; share != 1 && i < count; ++i) s[i] *= share;
-    for (int64_t i = 0; nan && i < count; ++i) {
-      if (w.visible[i] == 0) s[i] = 0;
-    }
+    WeightsFromScores(ops_, s, count, scale_.log2_scale, strip.state.max[r],
+                      sum, share, w.visible);
   }
   HandOver(head, strip, span & IndexRange{0, p_.key_length}, w.scores);
 }
@@ -627,13 +612,10 @@ template <typename T>
 void TileLoop<T>::HandOver(const Head<T>& head, const Strip<T>& strip,
                            IndexRange keys, const T* weights) const {
   if (outputs_.weights.given()) {
-    const Matrix<T> to = WeightsOf<T>(outputs_.weights, head.batch, head.head);
+    const Matrix<T> to = HeadOf<T>(outputs_.weights, head.batch, head.head);
     for (int64_t r = 0; r < strip.rows(); ++r) {
-      T* row = const_cast<T*>(to.Row(strip.queries.begin + r));
-      const T* from = weights + r * kScoreStride<T>;
-      for (int64_t k = keys.begin; k < keys.end; ++k) {
-        row[k * to.column_stride] = from[k - keys.begin];
-      }
+      StoreWeightsRow(to, strip.queries.begin + r, keys.begin, keys.end,
+                      weights + r * kScoreStride<T>);
     }
   }
   if constexpr (std::is_same_v<T, float>) {
