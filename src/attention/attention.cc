@@ -14,7 +14,7 @@ AttentionResult Attend(const AttentionProblem& problem,
   const ScopedFloatState float_state;
   const Problem p = Check(problem, "Attend");
   const Plan plan = MakePlan(p, options, "Attend");
-  const Dims rows = {p.batch, p.query_heads, p.query_length};
+  const Dims rows = {p.sequences, p.query_heads, p.query_length};
   const auto with_last = [&](int64_t size) {
     Dims shape = rows;
     shape.push_back(size);

@@ -12,7 +12,7 @@ namespace regard::inline v0 {
 namespace {
 
 Dims FullShape(const Problem& p) {
-  return {p.batch, p.query_heads, p.query_length, p.key_length};
+  return {p.sequences, p.query_heads, p.query_length, p.key_length};
 }
 
 // The rules of problems and masks, each on one line below.
@@ -119,9 +119,9 @@ void Checker::Term(const WindowMask& mask, const Problem&) const {
 
 void Checker::Lengths(const std::vector<int64_t>& lengths, const char* name,
                       int64_t limit, const Problem& p) const {
-  if (!lengths.empty() && static_cast<int64_t>(lengths.size()) != p.batch) {
+  if (!lengths.empty() && static_cast<int64_t>(lengths.size()) != p.sequences) {
     Fail("mask", std::to_string(lengths.size()) + " " + name +
-                     " lengths for B = " + std::to_string(p.batch));
+                     " lengths for B = " + std::to_string(p.sequences));
   }
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0 || lengths[i] > limit) {
@@ -146,12 +146,12 @@ void Checker::Ids(const TensorView& ids, const char* name, const char* letters,
   const Dims& shape = ids.shape;
   const bool fits =
       (shape.size() == 1 ||
-       (shape.size() == 2 && (shape[0] == p.batch || shape[0] == 1))) &&
+       (shape.size() == 2 && (shape[0] == p.sequences || shape[0] == 1))) &&
       shape.Back(0) == length;
   if (!fits) {
     Fail("mask", std::string(name) + " ids of shape " + ToString(shape) +
                      " are not " + letters +
-                     " for B = " + std::to_string(p.batch) + ", length " +
+                     " for B = " + std::to_string(p.sequences) + ", length " +
                      std::to_string(length));
   }
   Memory(ids, "mask");
@@ -172,7 +172,7 @@ void Checker::Term(const BlockSparseMask& mask, const Problem& p) const {
   const auto blocks = [](int64_t length, int64_t size) {
     return length / size + (length % size != 0);
   };
-  const Dims full = {p.batch, p.query_heads,
+  const Dims full = {p.sequences, p.query_heads,
                      blocks(p.query_length, mask.query_block),
                      blocks(p.key_length, mask.key_block)};
   const TensorView& layout = mask.layout;
@@ -193,7 +193,7 @@ void Checker::Term(const BitMask& mask, const Problem& p) const {
          "use u8, eight keys each");
   }
   const int64_t bytes = p.key_length / 8 + (p.key_length % 8 != 0);
-  const Dims full = {p.batch, p.query_heads, p.query_length, bytes};
+  const Dims full = {p.sequences, p.query_heads, p.query_length, bytes};
   if (mask.bytes.rank() < 1 || mask.bytes.shape.Back(0) != bytes) {
     Fail("mask", "bits of shape " + ToString(mask.bytes.shape) +
                      " do not end in ceil(Lk / 8) = " + std::to_string(bytes) +
@@ -261,16 +261,16 @@ void CheckShapes(const Checker& check, Problem& p) {
     }
   }
   p.dtype = p.q.dtype;
-  p.batch = p.q.shape[0];
+  p.sequences = p.q.shape[0];
   p.query_heads = p.q.shape[1];
   p.query_length = p.q.shape[2];
   p.head_size = p.q.shape[3];
   p.kv_heads = p.k.shape[1];
   p.key_length = p.k.shape[2];
   p.value_size = p.v.shape[3];
-  check.Shape(p.k, "k", {p.batch, p.kv_heads, p.key_length, p.head_size},
+  check.Shape(p.k, "k", {p.sequences, p.kv_heads, p.key_length, p.head_size},
               "[B, Hkv, Lk, D] with q's B and D");
-  check.Shape(p.v, "v", {p.batch, p.kv_heads, p.key_length, p.value_size},
+  check.Shape(p.v, "v", {p.sequences, p.kv_heads, p.key_length, p.value_size},
               "[B, Hkv, Lk, Dv] with k's B, Hkv and Lk");
   const bool divides =
       p.kv_heads == 0 ? p.query_heads == 0 : p.query_heads % p.kv_heads == 0;
@@ -297,26 +297,6 @@ void CheckCountable(const Checker& check, std::initializer_list<int64_t> sizes,
 
 }  // namespace
 
-MaskSet Problem::MaskOf(int64_t batch_index, int64_t head) const {
-  MaskFrame frame = {batch_index, head, query_length, key_length, 0};
-  if (offset.kind == QueryOffset::Kind::kExplicit) frame.offset = offset.value;
-  if (offset.kind == QueryOffset::Kind::kBottomRight) {
-    // The real lengths of this sequence.
-    int64_t queries = query_length, keys = key_length;
-    for (const MaskTerm& term : mask->terms()) {
-      const LengthsMask* lengths = std::get_if<LengthsMask>(&term);
-      if (lengths == nullptr) continue;
-      const size_t at = static_cast<size_t>(batch_index);
-      if (!lengths->query.empty()) {
-        queries = std::min(queries, lengths->query[at]);
-      }
-      if (!lengths->key.empty()) keys = std::min(keys, lengths->key[at]);
-    }
-    frame.offset = keys - queries;
-  }
-  return MaskSet(*mask, frame);
-}
-
 Problem Check(const AttentionProblem& problem, const std::string& function) {
   const Checker check(function);
   Problem p;
@@ -328,10 +308,11 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   p.sink_logit = problem.sink_logit;
   p.mask = &problem.mask;
   CheckShapes(check, p);
-  CheckCountable(check, {p.batch, p.kv_heads}, "[B, Hkv]");
-  CheckCountable(check, {p.batch, p.query_heads, p.query_length},
+  CheckCountable(check, {p.sequences, p.kv_heads}, "[B, Hkv]");
+  CheckCountable(check, {p.sequences, p.query_heads, p.query_length},
                  "[B, Hq, Lq]");
-  CheckCountable(check, {p.batch, p.query_heads, p.query_length, p.value_size},
+  CheckCountable(check,
+                 {p.sequences, p.query_heads, p.query_length, p.value_size},
                  "[B, Hq, Lq, Dv]");
   if (problem.scale && !std::isfinite(*problem.scale)) {
     check.Fail("scale", std::to_string(*problem.scale) + " is not finite");
@@ -442,15 +423,15 @@ Outputs CheckOutputs(const AttentionProblem& inputs, const Problem& p,
   } rules[] = {
       {"out",
        &outputs.out,
-       {p.batch, p.query_heads, p.query_length, p.value_size},
+       {p.sequences, p.query_heads, p.query_length, p.value_size},
        "[B, Hq, Lq, Dv]"},
       {"lse",
        &outputs.lse,
-       {p.batch, p.query_heads, p.query_length},
+       {p.sequences, p.query_heads, p.query_length},
        "[B, Hq, Lq]"},
       {"weights",
        &outputs.weights,
-       {p.batch, p.query_heads, p.query_length, p.key_length},
+       {p.sequences, p.query_heads, p.query_length, p.key_length},
        "[B, Hq, Lq, Lk]"},
   };
   std::array<NamedView, 3> written;

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "attention/output_row.h"
 #include "attention/pack.h"
 #include "attention/row_check.h"
 #include "attention/score/alibi.h"
@@ -14,7 +15,6 @@
 #include "attention/score/scale.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
-#include "attention/weights_row.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -66,7 +66,7 @@ DecodeGeometry<T>::DecodeGeometry(const Problem& p, const DecodeTable<T>& ops,
   rows = Product(p.group(), p.query_length);
   unit_rows = RoundUp(std::clamp<int64_t>(rows, 1, kUnitRows), kDecodeTileRows);
   units_per_head = CeilDiv(rows, unit_rows);
-  units = Product(p.batch * p.kv_heads, units_per_head);
+  units = Product(p.sequences * p.kv_heads, units_per_head);
   key_blocks = CeilDiv(p.key_length, kKeysPerBlock<T>);
   depth = WholeVectors(p.head_size, ops.decode.lanes);
   columns = WholeVectors(p.value_size, ops.decode.lanes);
@@ -108,7 +108,8 @@ struct Part {
 // Rows of a kv head that are computed together.
 struct Unit {
   int64_t index;
-  int64_t batch, kv_head;
+  Sequence sequence;
+  int64_t kv_head;
   IndexRange rows;  // row r: query head r / Lq of the group, query r % Lq
 };
 
@@ -157,7 +158,9 @@ class DecodeLoop {
   Worker WorkerOf(int worker) const;
   Unit UnitOf(int64_t index) const;
   int64_t HeadOfRow(const Unit& unit, int64_t row) const;
-  int64_t QueryOfRow(int64_t row) const { return row % p_.query_length; }
+  static int64_t QueryOfRow(const Unit& unit, int64_t row) {
+    return row % unit.sequence.query_length;
+  }
 
   // Tasks.
   void BlockTask(const Unit& unit, int64_t slot, int64_t block,
@@ -254,15 +257,17 @@ template <typename T>
 Unit DecodeLoop<T>::UnitOf(int64_t index) const {
   const int64_t head = index / geometry_.units_per_head;
   const int64_t begin = index % geometry_.units_per_head * geometry_.unit_rows;
+  const Sequence sequence = p_.SequenceOf(head / p_.kv_heads);
+  const int64_t rows = p_.group() * sequence.query_length;
   return {index,
-          head / p_.kv_heads,
+          sequence,
           head % p_.kv_heads,
-          {begin, std::min(begin + geometry_.unit_rows, geometry_.rows)}};
+          {begin, std::min(begin + geometry_.unit_rows, rows)}};
 }
 
 template <typename T>
 int64_t DecodeLoop<T>::HeadOfRow(const Unit& unit, int64_t row) const {
-  return unit.kv_head * p_.group() + row / p_.query_length;
+  return unit.kv_head * p_.group() + row / unit.sequence.query_length;
 }
 
 // ---------------------------------------------------------------- tasks
@@ -329,12 +334,11 @@ void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
   if (*w.packed == unit.index) return;
   *w.packed = unit.index;
   for (int64_t r = unit.rows.begin; r < unit.rows.end; ++r) {
-    const Matrix<T> q = HeadOf<T>(p_.q, unit.batch, HeadOfRow(unit, r));
-    const T* from = q.Row(QueryOfRow(r));
     T* to = w.q + (r - unit.rows.begin) * geometry_.depth;
+    LoadColumns(p_.Queries(unit.sequence, HeadOfRow(unit, r)),
+                QueryOfRow(unit, r), 0, p_.head_size, to);
     for (int64_t d = 0; d < p_.head_size; ++d) {
-      to[d] = static_cast<T>(scale_.folded *
-                             static_cast<double>(from[d * q.column_stride]));
+      to[d] = static_cast<T>(scale_.folded * static_cast<double>(to[d]));
     }
     std::fill(to + p_.head_size, to + geometry_.depth, T{0});
   }
@@ -376,8 +380,8 @@ IndexRange DecodeLoop<T>::VisibleKeys(const Unit& unit, IndexRange rows,
   IndexRange all;
   bool pattern = false;
   for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const IndexRange query = {QueryOfRow(r), QueryOfRow(r) + 1};
-    const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, r));
+    const IndexRange query = {QueryOfRow(unit, r), QueryOfRow(unit, r) + 1};
+    const MaskSet mask = p_.MaskOf(unit.sequence, HeadOfRow(unit, r));
     IndexRange keys = mask.Range(query, block);
     const TileClass tile =
         keys.empty() ? TileClass::kEmpty : mask.Classify({query, keys});
@@ -405,8 +409,10 @@ void DecodeLoop<T>::FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
       const IndexRange piece =
           w.visible_keys[r - rows.begin] & IndexRange{at, end};
       if (piece.empty() || (piece & seen) == piece) continue;
-      const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, r));
-      seen = Hull(seen, mask.Range({QueryOfRow(r), QueryOfRow(r) + 1}, piece));
+      const MaskSet mask = p_.MaskOf(unit.sequence, HeadOfRow(unit, r));
+      seen = Hull(
+          seen,
+          mask.Range({QueryOfRow(unit, r), QueryOfRow(unit, r) + 1}, piece));
     }
     if (seen.empty()) continue;
     if (count > 0 && w.runs[count - 1].end == seen.begin) {
@@ -421,13 +427,16 @@ void DecodeLoop<T>::FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
 template <typename T>
 void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
                              T* s, const Worker& w) const {
-  const Matrix<T> k = HeadOf<T>(p_.k, unit.batch, unit.kv_head);
+  const Rows k = p_.Keys(unit.sequence, unit.kv_head);
   const int64_t depth = geometry_.depth;
   const T* q = w.q + (rows.begin - unit.rows.begin) * depth;
   const int64_t count = rows.end - rows.begin;
-  if (k.column_stride == 1 && (decode_.reads_tails || depth == p_.head_size)) {
-    decode_.scores(count, q, depth, k.Row(keys.begin), k.row_stride,
-                   p_.head_size, keys.end - keys.begin, s);
+  if (k.IsPlain<T>() && (decode_.reads_tails || depth == p_.head_size)) {
+    for (int64_t end, j = keys.begin; j < keys.end; j = end) {
+      end = k.RunEnd(j, keys.end);
+      decode_.scores(count, q, depth, k.Row<T>(j), k.row_stride, p_.head_size,
+                     end - j, s + (j - keys.begin));
+    }
     return;
   }
   for (int64_t j = keys.begin; j < keys.end; j += kCopiedRows) {
@@ -441,10 +450,11 @@ void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
 template <typename T>
 void DecodeLoop<T>::AddBias(const Unit& unit, int64_t row, IndexRange span,
                             T* s, const Worker& w) const {
-  const int64_t there = std::min(span.end, p_.key_length) - span.begin;
+  const int64_t there =
+      std::min(span.end, unit.sequence.key_length) - span.begin;
   std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
-  LoadBias(p_.bias, unit.batch, HeadOfRow(unit, row), QueryOfRow(row),
-           span.begin, there, w.bias);
+  LoadBias(p_.bias, unit.sequence.index, HeadOfRow(unit, row),
+           QueryOfRow(unit, row), span.begin, there, w.bias);
   ops_.add(s, w.bias, span.end - span.begin);
 }
 
@@ -452,9 +462,9 @@ template <typename T>
 void DecodeLoop<T>::AddAlibi(const Unit& unit, int64_t row, IndexRange span,
                              T* s, const Worker& w) const {
   const int64_t head = HeadOfRow(unit, row);
-  const int64_t offset = p_.MaskOf(unit.batch, head).frame().offset;
+  const int64_t offset = p_.MaskOf(unit.sequence, head).frame().offset;
   LoadAlibi(HeadNumber(p_.alibi_slopes, head),
-            SaturatingAdd(QueryOfRow(row), offset), span.begin,
+            SaturatingAdd(QueryOfRow(unit, row), offset), span.begin,
             span.end - span.begin, w.bias);
   ops_.add(s, w.bias, span.end - span.begin);
 }
@@ -466,11 +476,11 @@ void DecodeLoop<T>::Hide(const Unit& unit, int64_t row, IndexRange span,
       visible.empty() ? IndexRange{span.end, span.end} : visible;
   std::fill(s, s + (keys.begin - span.begin), kHidden);
   std::fill(s + (keys.end - span.begin), s + (span.end - span.begin), kHidden);
-  const MaskSet mask = p_.MaskOf(unit.batch, HeadOfRow(unit, row));
+  const MaskSet mask = p_.MaskOf(unit.sequence, HeadOfRow(unit, row));
   if (keys.empty() || !mask.HasPattern()) return;
   const int64_t count = keys.end - keys.begin;
   std::fill(w.visible, w.visible + count, uint8_t{1});
-  mask.AndRow(QueryOfRow(row), keys, w.visible);
+  mask.AndRow(QueryOfRow(unit, row), keys, w.visible);
   T* from = s + (keys.begin - span.begin);
   for (int64_t i = 0; i < count; ++i) {
     from[i] = w.visible[i] != 0 ? from[i] : kHidden;
@@ -510,17 +520,16 @@ template <typename T>
 template <typename Add>
 void DecodeLoop<T>::ForValues(const Unit& unit, IndexRange span,
                               const Worker& w, const Add& add) const {
-  const Matrix<T> v = HeadOf<T>(p_.v, unit.batch, unit.kv_head);
-  const bool in_place =
-      v.column_stride == 1 &&
-      (decode_.reads_tails || geometry_.columns == p_.value_size);
+  const Rows v = p_.Values(unit.sequence, unit.kv_head);
+  const bool in_place = v.IsPlain<T>() && (decode_.reads_tails ||
+                                           geometry_.columns == p_.value_size);
   for (const IndexRange& run :
        std::span(w.runs, static_cast<size_t>(*w.run_count))) {
-    if (in_place) {
-      add(run.begin - span.begin, v.Row(run.begin), v.row_stride,
-          run.end - run.begin, p_.value_size);
-      continue;
+    for (int64_t end, j = run.begin; in_place && j < run.end; j = end) {
+      end = v.RunEnd(j, run.end);
+      add(j - span.begin, v.Row<T>(j), v.row_stride, end - j, p_.value_size);
     }
+    if (in_place) continue;
     for (int64_t copied, j = run.begin; j < run.end; j += copied) {
       copied = std::min(ToPieceEnd(j), run.end - j);
       CopyRows(v, j, copied, p_.value_size, geometry_.columns, w.copied);
@@ -619,23 +628,17 @@ void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t slot, int64_t row,
     decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
                   scale_.log2_scale, columns, w.out, max, sum);
   }
-  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(row);
+  const int64_t head = HeadOfRow(unit, row);
+  const OutputRow to = unit.sequence.Row(head, QueryOfRow(unit, row));
   if (outputs_.lse.given()) {
-    const Dims& strides = outputs_.lse.strides;
-    const double lse = scale_.LogSumExp(*max, *sum);
-    outputs_.lse.AsMutable<T>()[unit.batch * strides[0] + head * strides[1] +
-                                query * strides[2]] = static_cast<T>(lse);
+    *to.In<T>(outputs_.lse) = static_cast<T>(scale_.LogSumExp(*max, *sum));
   }
   if (!outputs_.out.given()) return;
   ops_.finish(w.out, geometry_.columns, *sum);
   if (!IsExact(w.out, p_.value_size, *sum)) Refine(unit, row, *max, *sum, w);
   const T share = Share(head, *max, *sum);
   for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) w.out[e] *= share;
-  const Matrix<T> out = HeadOf<T>(outputs_.out, unit.batch, head);
-  T* to = const_cast<T*>(out.Row(query));
-  for (int64_t e = 0; e < p_.value_size; ++e) {
-    to[e * out.column_stride] = w.out[e];
-  }
+  StoreOutRow(outputs_.out, to, w.out);
 }
 
 template <typename T>
@@ -663,21 +666,22 @@ void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
 template <typename T>
 void DecodeLoop<T>::ClearWeights(const Unit& unit, int64_t row) const {
   if (!outputs_.weights.given()) return;
-  ClearWeightsRow(HeadOf<T>(outputs_.weights, unit.batch, HeadOfRow(unit, row)),
-                  QueryOfRow(row), p_.key_length);
+  ClearWeightsRow<T>(
+      outputs_.weights,
+      unit.sequence.Row(HeadOfRow(unit, row), QueryOfRow(unit, row)));
 }
 
 template <typename T>
 void DecodeLoop<T>::HandOver(const Unit& unit, int64_t row, IndexRange keys,
                              const T* weights) const {
-  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(row);
+  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(unit, row);
   if (outputs_.weights.given()) {
-    StoreWeightsRow(HeadOf<T>(outputs_.weights, unit.batch, head), query,
+    StoreWeightsRow(outputs_.weights, unit.sequence.Row(head, query),
                     keys.begin, keys.end, weights);
   }
   if constexpr (std::is_same_v<T, float>) {
     if (outputs_.sink != nullptr) {
-      (*outputs_.sink)({unit.batch, head, query, query + 1, keys.begin,
+      (*outputs_.sink)({unit.sequence.index, head, query, query + 1, keys.begin,
                         keys.end, weights, kScoreStride<T>});
     }
   }

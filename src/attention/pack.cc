@@ -46,6 +46,27 @@ ValueClass Classify(const T* values, int64_t count) {
 
 namespace {
 
+// Columns converted at a time.
+constexpr int64_t kPiece = 64;
+
+// Calls visit(begin, count, columns, stride) for the columns of a row as T, all
+// at once where the row holds such already, else in converted pieces.
+template <typename T, typename Visit>
+void ForColumns(const Rows& rows, int64_t row, int64_t begin, int64_t end,
+                const Visit& visit) {
+  if (rows.dtype == DTypeOf<T>()) {
+    visit(begin, end - begin, rows.Row<T>(row) + begin * rows.column_stride,
+          rows.column_stride);
+    return;
+  }
+  T piece[kPiece];
+  for (int64_t c = begin; c < end; c += kPiece) {
+    const int64_t count = std::min(kPiece, end - c);
+    LoadColumns(rows, row, c, count, piece);
+    visit(c, count, piece, int64_t{1});
+  }
+}
+
 bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
   return seen.size() == 1 && seen.front() == whole;
 }
@@ -58,32 +79,33 @@ bool AllFinite(const T* values, int64_t count) {
 }
 
 template <typename T>
-void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
+void PackQueries(const Rows& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to) {
   std::fill(to, to + depth * strip_rows, T{0});
   for (int64_t i = rows.begin; i < rows.end; ++i) {
-    const T* row = q.Row(i);
     T* column = to + (i - rows.begin);
-    for (int64_t d = 0; d < depth; ++d) {
-      column[d * strip_rows] = static_cast<T>(
-          factor * static_cast<double>(row[d * q.column_stride]));
-    }
+    ForColumns<T>(q, i, 0, depth,
+                  [&](int64_t at, int64_t count, const T* row, int64_t stride) {
+                    for (int64_t d = 0; d < count; ++d) {
+                      column[(at + d) * strip_rows] = static_cast<T>(
+                          factor * static_cast<double>(row[d * stride]));
+                    }
+                  });
   }
 }
 
 template <typename T>
-void CopyRows(const Matrix<T>& from, int64_t first, int64_t count,
-              int64_t columns, int64_t width, T* to) {
+void CopyRows(const Rows& from, int64_t first, int64_t count, int64_t columns,
+              int64_t width, T* to) {
   for (int64_t i = 0; i < count; ++i) {
-    const T* row = from.Row(first + i);
     T* copy = to + i * width;
-    for (int64_t d = 0; d < columns; ++d) copy[d] = row[d * from.column_stride];
+    LoadColumns(from, first + i, 0, columns, copy);
     std::fill(copy + columns, copy + width, T{0});
   }
 }
 
 template <typename T>
-void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
+void PackKeys(const Rows& k, int64_t first, int64_t count,
               std::span<const IndexRange> seen, int64_t depth, int64_t panel,
               T* to) {
   const IndexRange whole = {first, first + count};
@@ -91,17 +113,19 @@ void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
   for (const IndexRange& read : seen) {
     for (int64_t i = read.begin; i < read.end; ++i) {
       const int64_t j = i - first;
-      const T* row = k.Row(i);
       T* column = to + j / panel * depth * panel + j % panel;
-      for (int64_t d = 0; d < depth; ++d) {
-        column[d * panel] = row[d * k.column_stride];
-      }
+      ForColumns<T>(k, i, 0, depth,
+                    [&](int64_t at, int64_t n, const T* row, int64_t stride) {
+                      for (int64_t d = 0; d < n; ++d) {
+                        column[(at + d) * panel] = row[d * stride];
+                      }
+                    });
     }
   }
 }
 
 template <typename T>
-ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
+ValueClass PackValues(const Rows& v, int64_t first, int64_t count,
                       std::span<const IndexRange> seen, int64_t columns,
                       int64_t padded_columns, int64_t panel, T* to) {
   const IndexRange whole = {first, first + count};
@@ -113,9 +137,8 @@ ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
     const int64_t used = std::min(width, columns - begin);
     for (const IndexRange& read : seen) {
       for (int64_t i = read.begin; i < read.end; ++i) {
-        const T* row = v.Row(i) + begin * v.column_stride;
-        T* packed = to + begin * count + (i - first) * width;
-        for (int64_t e = 0; e < used; ++e) packed[e] = row[e * v.column_stride];
+        LoadColumns(v, i, begin, used,
+                    to + begin * count + (i - first) * width);
       }
     }
   }
@@ -124,13 +147,12 @@ ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
 
 #define REGARD_INSTANTIATE(T)                                                  \
   template bool AllFinite(const T*, int64_t);                                  \
-  template void CopyRows(const Matrix<T>&, int64_t, int64_t, int64_t, int64_t, \
-                         T*);                                                  \
-  template void PackQueries(const Matrix<T>&, IndexRange, int64_t, int64_t,    \
-                            double, T*);                                       \
-  template void PackKeys(const Matrix<T>&, int64_t, int64_t,                   \
+  template void CopyRows(const Rows&, int64_t, int64_t, int64_t, int64_t, T*); \
+  template void PackQueries(const Rows&, IndexRange, int64_t, int64_t, double, \
+                            T*);                                               \
+  template void PackKeys(const Rows&, int64_t, int64_t,                        \
                          std::span<const IndexRange>, int64_t, int64_t, T*);   \
-  template ValueClass PackValues(const Matrix<T>&, int64_t, int64_t,           \
+  template ValueClass PackValues(const Rows&, int64_t, int64_t,                \
                                  std::span<const IndexRange>, int64_t,         \
                                  int64_t, int64_t, T*);
 REGARD_INSTANTIATE(float)

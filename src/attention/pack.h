@@ -6,24 +6,9 @@
 #include <span>
 
 #include "attention/mask/mask_set.h"
-#include "regard/tensor.h"
+#include "attention/rows.h"
 
 namespace regard::inline v0 {
-
-// A matrix [L, D] inside q, k or v.
-template <typename T>
-struct Matrix {
-  const T* data;
-  int64_t row_stride, column_stride;
-  const T* Row(int64_t i) const { return data + i * row_stride; }
-};
-
-// Rows and columns of head `head` of batch entry `batch`.
-template <typename T>
-Matrix<T> HeadOf(const TensorView& view, int64_t batch, int64_t head) {
-  return {view.As<T>() + batch * view.strides[0] + head * view.strides[1],
-          view.strides[2], view.strides[3]};
-}
 
 // Whether none of them is infinite or NaN.
 template <typename T>
@@ -31,20 +16,20 @@ bool AllFinite(const T* values, int64_t count);
 
 // to[d * strip_rows + r] = factor * q[rows.begin + r, d]; 0 past rows.end.
 template <typename T>
-void PackQueries(const Matrix<T>& q, IndexRange rows, int64_t depth,
+void PackQueries(const Rows& q, IndexRange rows, int64_t depth,
                  int64_t strip_rows, double factor, T* to);
 
 // to[i * width + d] = from[first + i, d] for i in [0, count) and d < columns; 0
 // for d in [columns, width).
 template <typename T>
-void CopyRows(const Matrix<T>& from, int64_t first, int64_t count,
-              int64_t columns, int64_t width, T* to);
+void CopyRows(const Rows& from, int64_t first, int64_t count, int64_t columns,
+              int64_t width, T* to);
 
 // Panels of `panel` keys: to[(j / panel) * depth * panel + d * panel + j %
 // panel] = k[first + j, d] for j in [0, count); 0 for keys outside the ranges
 // `seen`, parts of [first, first + count), which are never read.
 template <typename T>
-void PackKeys(const Matrix<T>& k, int64_t first, int64_t count,
+void PackKeys(const Rows& k, int64_t first, int64_t count,
               std::span<const IndexRange> seen, int64_t depth, int64_t panel,
               T* to);
 
@@ -59,7 +44,7 @@ enum class ValueClass : uint8_t {
 // one narrower when `padded_columns` is not a multiple of `panel`). Columns
 // from `columns` on, and keys outside `seen`, are 0.
 template <typename T>
-ValueClass PackValues(const Matrix<T>& v, int64_t first, int64_t count,
+ValueClass PackValues(const Rows& v, int64_t first, int64_t count,
                       std::span<const IndexRange> seen, int64_t columns,
                       int64_t padded_columns, int64_t panel, T* to);
 

@@ -17,7 +17,7 @@ constexpr double kMulAddsPerThread = 1 << 20;
 
 int ThreadsFor(const Problem& p, int requested) {
   const double mul_adds =
-      static_cast<double>(p.batch) * static_cast<double>(p.query_heads) *
+      static_cast<double>(p.sequences) * static_cast<double>(p.query_heads) *
       static_cast<double>(p.query_length) * static_cast<double>(p.key_length) *
       static_cast<double>(p.head_size + p.value_size);
   const double useful = std::max(1.0, mul_adds / kMulAddsPerThread);

@@ -6,30 +6,73 @@
 #include <functional>
 
 #include "attention/mask/mask_set.h"
+#include "attention/rows.h"
 #include "regard/attention.h"
 
 namespace regard::inline v0 {
+
+// One row of what is written.
+struct OutputRow {
+  int64_t batch, head, query;  // of the arrays
+  // Of its first element in an output [B, Hq, Lq, ...].
+  int64_t Offset(const MutableTensorView& view) const {
+    return batch * view.strides[0] + head * view.strides[1] +
+           query * view.strides[2];
+  }
+  template <typename T>
+  T* In(const MutableTensorView& view) const {
+    return view.AsMutable<T>() + Offset(view);
+  }
+};
+
+// Queries and the keys that they may see: a batch entry, or a packed sequence.
+struct Sequence {
+  int64_t index;        // MaskFrame::batch
+  int64_t batch;        // entry of q's and the outputs' axis B
+  int64_t first_query;  // where it begins in their axis Lq
+  int64_t query_length, key_length;
+  int64_t offset;  // position of query 0
+
+  OutputRow Row(int64_t head, int64_t query) const {
+    return {batch, head, first_query + query};
+  }
+};
 
 // Every size is >= 0, every address computed from sizes and strides fits 64
 // bits, every option has its value. Refers to the caller's memory and mask.
 struct Problem {
   DType dtype = DType::kF32;  // of q, k, v and out: f32 or f64
-  int64_t batch = 0;
+  int64_t sequences = 0;
   int64_t query_heads = 0, kv_heads = 0;
-  int64_t query_length = 0, key_length = 0;
+  int64_t query_length = 0, key_length = 0;  // of the longest sequence
   int64_t head_size = 0, value_size = 0;
-  TensorView q, k, v;  // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv]
-  TensorView bias;     // rank 0 to 4, or not given
-  TensorView alibi_slopes, sink_logit;  // [Hq], or not given
+  // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv]; B is 1 where sequences
+  // are packed, and k and v are [pages, Hkv, page rows, ...] under a table.
+  TensorView q, k, v;
+  // Where they are given: cumulative lengths [S + 1], real lengths [S], pages
+  // [S, n] of the sequences.
+  TensorView query_starts, key_starts, key_lengths, block_table;
+  int64_t ring_pinned = 0, ring_period = 0;  // period 0: no ring
+  TensorView bias;                           // rank 0 to 4, or not given
+  TensorView alibi_slopes, sink_logit;       // [Hq], or not given
   double scale = 1;
   double softcap = 0;  // 0: none
   const Mask* mask = nullptr;
   QueryOffset offset;
 
-  // Query heads per kv head.
+  // Query heads of a kv head.
   int64_t group() const { return kv_heads == 0 ? 0 : query_heads / kv_heads; }
+  Sequence SequenceOf(int64_t index) const;
   // The mask as seen by one query head.
-  MaskSet MaskOf(int64_t batch_index, int64_t head) const;
+  MaskSet MaskOf(const Sequence& sequence, int64_t head) const;
+  // Of one head: queries, keys and values counted from 0.
+  Rows Queries(const Sequence& sequence, int64_t head) const;
+  Rows Keys(const Sequence& sequence, int64_t kv_head) const;
+  Rows Values(const Sequence& sequence, int64_t kv_head) const;
+
+ private:
+  Rows KeyRows(const TensorView& view, const Sequence& sequence,
+               int64_t kv_head) const;
 };
 
 // Where a kernel writes; checked like the problem.

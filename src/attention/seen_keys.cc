@@ -30,18 +30,19 @@ void AddSeen(const MaskSet& mask, IndexRange query_blocks, int64_t size,
 
 }  // namespace
 
-std::span<const IndexRange> SeenKeys(const Problem& p, int64_t batch,
+std::span<const IndexRange> SeenKeys(const Problem& p, const Sequence& sequence,
                                      int64_t kv_head, int64_t block_queries,
                                      IndexRange keys,
                                      std::span<IndexRange> runs) {
-  const IndexRange query_blocks = {0, CeilDiv(p.query_length, block_queries)};
-  keys = keys & IndexRange{0, p.key_length};
+  const IndexRange query_blocks = {
+      0, CeilDiv(sequence.query_length, block_queries)};
+  keys = keys & IndexRange{0, sequence.key_length};
   size_t used = 0;
   for (int64_t at = keys.begin; at < keys.end; at += kKeysPerPiece) {
     const IndexRange piece = {at, std::min(at + kKeysPerPiece, keys.end)};
     IndexRange seen;
     for (int64_t g = 0; g < p.group(); ++g) {
-      AddSeen(p.MaskOf(batch, kv_head * p.group() + g), query_blocks,
+      AddSeen(p.MaskOf(sequence, kv_head * p.group() + g), query_blocks,
               block_queries, piece, seen);
     }
     if (seen.empty()) continue;

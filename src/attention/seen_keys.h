@@ -17,9 +17,9 @@ inline constexpr int64_t kKeysPerPiece = 64;
 // The runs of `keys` that some query of some head of the group sees, in `runs`,
 // which has room for one a piece; returns those that are used. Queries are
 // asked in blocks of `block_queries`.
-std::span<const IndexRange> SeenKeys(const Problem& problem, int64_t batch,
-                                     int64_t kv_head, int64_t block_queries,
-                                     IndexRange keys,
+std::span<const IndexRange> SeenKeys(const Problem& problem,
+                                     const Sequence& sequence, int64_t kv_head,
+                                     int64_t block_queries, IndexRange keys,
                                      std::span<IndexRange> runs);
 
 }  // namespace regard::inline v0

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "attention/output_row.h"
 #include "attention/pack.h"
 #include "attention/row_check.h"
 #include "attention/score/alibi.h"
@@ -14,7 +15,6 @@
 #include "attention/score/scale.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
-#include "attention/weights_row.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -64,7 +64,7 @@ TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
   packed_values = Lines<T>(Product(padded_keys, columns));
   const int64_t head_bytes =
       Sum(Product(Sum(packed_keys, packed_values), kSize), key_blocks);
-  const int64_t heads = std::max<int64_t>(1, p.batch * p.kv_heads);
+  const int64_t heads = std::max<int64_t>(1, p.sequences * p.kv_heads);
   wave_heads = std::clamp<int64_t>(kWaveBytes / head_bytes, 1, heads);
   packed_bytes = RoundUp(Product(wave_heads, Sum(head_bytes, 64)), 64);
   worker_elements =
@@ -83,12 +83,14 @@ namespace {
 // A query head and what is packed of its kv head.
 template <typename T>
 struct Head {
-  int64_t batch, head;
+  Sequence sequence;
+  int64_t head;
   double slope, sink_logit;  // where there are some
   MaskSet mask;
   const T* keys;
   const T* values;
   const ValueClass* classes;  // of the values of each key block
+  int64_t padded_keys;        // of the sequence, up to whole panels
 };
 
 // A few queries: their packed rows, their part of the output, their state.
@@ -250,7 +252,7 @@ Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
 
 template <typename T>
 void TileLoop<T>::Run() const {
-  const int64_t kv_heads = p_.batch * p_.kv_heads;
+  const int64_t kv_heads = p_.sequences * p_.kv_heads;
   if (p_.group() == 0 || p_.query_length == 0) return;
   for (int64_t first = 0; first < kv_heads; first += geometry_.wave_heads) {
     const int64_t heads = std::min(geometry_.wave_heads, kv_heads - first);
@@ -270,23 +272,24 @@ void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
   const ScopedFloatState float_state;
   const int64_t slot = task / geometry_.key_blocks;
   const int64_t block = task % geometry_.key_blocks;
-  const int64_t batch = (first_head + slot) / p_.kv_heads;
+  const Sequence sequence = p_.SequenceOf((first_head + slot) / p_.kv_heads);
   const int64_t kv_head = (first_head + slot) % p_.kv_heads;
   const int64_t first = block * kKeysPerBlock<T>;
-  const int64_t count =
-      std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first);
+  if (first >= sequence.key_length) return;
+  const int64_t count = std::min(
+      kKeysPerBlock<T>, RoundUp(sequence.key_length, ops_.panel) - first);
   std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece> runs;
   const std::span<const IndexRange> seen =
-      SeenKeys(p_, batch, kv_head, geometry_.block_queries,
+      SeenKeys(p_, sequence, kv_head, geometry_.block_queries,
                {first, first + count}, runs);
   Classes(slot)[block] = ValueClass::kOrdinary;
   if (seen.empty()) return;
   T* keys = Packed(slot) + first * p_.head_size;
   T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
-  PackKeys(HeadOf<T>(p_.k, batch, kv_head), first, count, seen, p_.head_size,
+  PackKeys(p_.Keys(sequence, kv_head), first, count, seen, p_.head_size,
            ops_.panel, keys);
   Classes(slot)[block] =
-      PackValues(HeadOf<T>(p_.v, batch, kv_head), first, count, seen,
+      PackValues(p_.Values(sequence, kv_head), first, count, seen,
                  p_.value_size, geometry_.columns, ops_.panel, values);
 }
 
@@ -300,26 +303,28 @@ void TileLoop<T>::QueryTask(int64_t first_head, int64_t task,
   const int64_t block =
       geometry_.query_blocks - 1 - task % geometry_.query_blocks;
   const int64_t slot = index / p_.group();
-  const int64_t begin = block * geometry_.block_queries;
-  QueryBlock(
-      HeadFor(first_head + slot, slot, index % p_.group()),
-      {begin, std::min(begin + geometry_.block_queries, p_.query_length)},
-      WorkerOf(worker));
+  const IndexRange queries = {block * geometry_.block_queries,
+                              (block + 1) * geometry_.block_queries};
+  const Head<T> head = HeadFor(first_head + slot, slot, index % p_.group());
+  const IndexRange there = {0, head.sequence.query_length};
+  if ((queries & there).empty()) return;  // of a longer sequence
+  QueryBlock(head, queries & there, WorkerOf(worker));
 }
 
 template <typename T>
 Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
                              int64_t in_group) const {
-  const int64_t batch = kv_index / p_.kv_heads;
+  const Sequence sequence = p_.SequenceOf(kv_index / p_.kv_heads);
   const int64_t head = kv_index % p_.kv_heads * p_.group() + in_group;
-  return {batch,
+  return {sequence,
           head,
           p_.alibi_slopes.given() ? HeadNumber(p_.alibi_slopes, head) : 0,
           p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
-          p_.MaskOf(batch, head),
+          p_.MaskOf(sequence, head),
           Packed(slot),
           Packed(slot) + geometry_.packed_keys,
-          Classes(slot)};
+          Classes(slot),
+          RoundUp(sequence.key_length, ops_.panel)};
 }
 
 // Calls visit(block) for each key block that these queries can see something
@@ -341,7 +346,7 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
-    PackQueries(HeadOf<T>(p_.q, head.batch, head.head), strip.queries,
+    PackQueries(p_.Queries(head.sequence, head.head), strip.queries,
                 p_.head_size, ops_.strip_rows, scale_.folded, strip.q);
     std::fill(strip.out, strip.out + ops_.strip_rows * geometry_.columns, T{0});
     std::fill(strip.state.max, strip.state.max + ops_.strip_rows, kHidden);
@@ -422,10 +427,11 @@ void TileLoop<T>::ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
 template <typename T>
 void TileLoop<T>::AddBias(const Head<T>& head, const Strip<T>& strip,
                           IndexRange span, const Worker<T>& w) const {
-  const int64_t there = std::min(span.end, p_.key_length) - span.begin;
+  const int64_t there =
+      std::min(span.end, head.sequence.key_length) - span.begin;
   std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
   for (int64_t r = 0; r < strip.rows(); ++r) {
-    LoadBias(p_.bias, head.batch, head.head, strip.queries.begin + r,
+    LoadBias(p_.bias, head.sequence.index, head.head, strip.queries.begin + r,
              span.begin, there, w.bias);
     ops_.add(w.scores + r * kScoreStride<T>, w.bias, span.end - span.begin);
   }
@@ -484,7 +490,7 @@ ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
                                    IndexRange span) const {
   const int64_t first = block * kKeysPerBlock<T>;
   return {head.values + first * geometry_.columns,
-          std::min(kKeysPerBlock<T>, geometry_.key_panels * ops_.panel - first),
+          std::min(kKeysPerBlock<T>, head.padded_keys - first),
           span.begin - first};
 }
 
@@ -528,13 +534,10 @@ template <typename T>
 void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
                          bool unusual, const Worker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
-    const int64_t query = strip.queries.begin + r;
     const T sum = strip.state.sum[r];
+    const OutputRow to = head.sequence.Row(head.head, strip.queries.begin + r);
     if (outputs_.lse.given()) {
-      const Dims& strides = outputs_.lse.strides;
-      outputs_.lse.AsMutable<T>()[head.batch * strides[0] +
-                                  head.head * strides[1] + query * strides[2]] =
-          static_cast<T>(Lse(strip, r));
+      *to.In<T>(outputs_.lse) = static_cast<T>(Lse(strip, r));
     }
     if (!outputs_.out.given()) continue;
     T* row = strip.out + r * geometry_.columns;
@@ -544,10 +547,7 @@ void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
       const T share = Share(head, strip, r);
       for (int64_t e = 0; e < p_.value_size; ++e) row[e] *= share;
     }
-    const Dims& strides = outputs_.out.strides;
-    T* to = outputs_.out.AsMutable<T>() + head.batch * strides[0] +
-            head.head * strides[1] + query * strides[2];
-    for (int64_t e = 0; e < p_.value_size; ++e) to[e * strides[3]] = row[e];
+    StoreOutRow(outputs_.out, to, row);
   }
 }
 
@@ -586,9 +586,8 @@ template <typename T>
 void TileLoop<T>::ClearWeights(const Head<T>& head,
                                const Strip<T>& strip) const {
   if (!outputs_.weights.given()) return;
-  const Matrix<T> to = HeadOf<T>(outputs_.weights, head.batch, head.head);
   for (int64_t q = strip.queries.begin; q < strip.queries.end; ++q) {
-    ClearWeightsRow(to, q, p_.key_length);
+    ClearWeightsRow<T>(outputs_.weights, head.sequence.Row(head.head, q));
   }
 }
 
@@ -605,22 +604,23 @@ void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
     WeightsFromScores(ops_, s, count, scale_.log2_scale, strip.state.max[r],
                       sum, share, w.visible);
   }
-  HandOver(head, strip, span & IndexRange{0, p_.key_length}, w.scores);
+  HandOver(head, strip, span & IndexRange{0, head.sequence.key_length},
+           w.scores);
 }
 
 template <typename T>
 void TileLoop<T>::HandOver(const Head<T>& head, const Strip<T>& strip,
                            IndexRange keys, const T* weights) const {
   if (outputs_.weights.given()) {
-    const Matrix<T> to = HeadOf<T>(outputs_.weights, head.batch, head.head);
     for (int64_t r = 0; r < strip.rows(); ++r) {
-      StoreWeightsRow(to, strip.queries.begin + r, keys.begin, keys.end,
-                      weights + r * kScoreStride<T>);
+      StoreWeightsRow(outputs_.weights,
+                      head.sequence.Row(head.head, strip.queries.begin + r),
+                      keys.begin, keys.end, weights + r * kScoreStride<T>);
     }
   }
   if constexpr (std::is_same_v<T, float>) {
     if (outputs_.sink != nullptr) {
-      (*outputs_.sink)({head.batch, head.head, strip.queries.begin,
+      (*outputs_.sink)({head.sequence.index, head.head, strip.queries.begin,
                         strip.queries.end, keys.begin, keys.end, weights,
                         kScoreStride<T>});
     }

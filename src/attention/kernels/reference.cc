@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "attention/output_row.h"
 #include "attention/score/alibi.h"
 #include "attention/score/bias.h"
 #include "attention/score/sink.h"
@@ -23,9 +24,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // with its length, which f64 problems would show.
 constexpr int64_t kPiece = 32;
 
-// One query of one head: row (batch, head, query) of the scores.
+// One query of one head.
 struct Row {
-  int64_t batch, head, query;
+  Sequence sequence;
+  int64_t head, query;
 };
 
 // A worker's memory: the row of scores and then weights [Lk], a row of the
@@ -36,39 +38,23 @@ struct RowScratch {
   float* tile;
 };
 
-// Element (b, h, i, d) of an array [B, H, L, D].
-template <typename T>
-const T* At(const TensorView& view, int64_t b, int64_t h, int64_t i,
-            int64_t d) {
-  return view.As<T>() + b * view.strides[0] + h * view.strides[1] +
-         i * view.strides[2] + d * view.strides[3];
-}
-
-template <typename T>
-void Store(const MutableTensorView& view, const Row& row, int64_t i,
-           double value) {
-  *const_cast<T*>(At<T>(view, row.batch, row.head, row.query, i)) =
-      static_cast<T>(value);
-}
-
 // scale * q . k_j, softcap, + bias, + ALiBi; a bias of -infinity hides the key.
 // `position` is the query's.
-template <typename T>
 double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
   double bias = 0;
   if (p.bias.given()) {
-    LoadBias(p.bias, row.batch, row.head, row.query, j, 1, &bias);
+    LoadBias(p.bias, row.sequence.index, row.head, row.query, j, 1, &bias);
   }
   if (bias == -kInfinity) return bias;
-  const int64_t kv_head = row.head / p.group();
+  const Rows queries = p.Queries(row.sequence, row.head);
+  const Rows keys = p.Keys(row.sequence, row.head / p.group());
   double dot = 0;
   for (int64_t begin = 0; begin < p.head_size; begin += kPiece) {
-    double piece = 0;
-    for (int64_t d = begin; d < std::min(begin + kPiece, p.head_size); ++d) {
-      const T* q = At<T>(p.q, row.batch, row.head, row.query, d);
-      const T* k = At<T>(p.k, row.batch, kv_head, j, d);
-      piece += static_cast<double>(*q) * static_cast<double>(*k);
-    }
+    const int64_t count = std::min(kPiece, p.head_size - begin);
+    double q[kPiece], k[kPiece], piece = 0;
+    LoadColumns(queries, row.query, begin, count, q);
+    LoadColumns(keys, j, begin, count, k);
+    for (int64_t d = 0; d < count; ++d) piece += q[d] * k[d];
     dot += piece;
   }
   double alibi = 0;
@@ -79,29 +65,29 @@ double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
 }
 
 // The executable specification. A score of -infinity stands for a hidden key,
-// and a hidden key's k and v are never read.
+// and a hidden key's k and v are never read. T is the type of lse and weights.
 template <typename T>
 void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
                   const Outputs& outputs) {
+  const int64_t key_length = row.sequence.key_length;
   double* s = scratch.scores;  // [Lk]
 
   // 1. Scores, where the mask allows them.
-  const MaskSet mask = p.MaskOf(row.batch, row.head);
+  const MaskSet mask = p.MaskOf(row.sequence, row.head);
   const int64_t position = SaturatingAdd(row.query, mask.frame().offset);
-  for (int64_t j = 0; j < p.key_length; ++j) {
-    s[j] =
-        mask.Allows(row.query, j) ? Score<T>(p, row, position, j) : -kInfinity;
+  for (int64_t j = 0; j < key_length; ++j) {
+    s[j] = mask.Allows(row.query, j) ? Score(p, row, position, j) : -kInfinity;
   }
 
   // 2. Their maximum. NaN never wins: it shows in the sum.
   double max = -kInfinity;
-  for (int64_t j = 0; j < p.key_length; ++j) {
+  for (int64_t j = 0; j < key_length; ++j) {
     if (s[j] > max) max = s[j];
   }
 
   // 3. Numerators of the softmax, and their sum.
   double sum = 0;
-  for (int64_t j = 0; j < p.key_length; ++j) {
+  for (int64_t j = 0; j < key_length; ++j) {
     if (s[j] != -kInfinity) sum += std::exp(s[j] - max);
   }
 
@@ -114,41 +100,38 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
   double* out = scratch.out;  // [Dv]
   // A sum that starts at -0 leaves the -0 of an only visible key as it is.
   std::fill(out, out + p.value_size, sum == 0 ? 0.0 : -0.0);
-  const int64_t kv_head = row.head / p.group();
-  for (int64_t j = 0; j < p.key_length; ++j) {
+  const Rows values = p.Values(row.sequence, row.head / p.group());
+  for (int64_t j = 0; j < key_length; ++j) {
     const bool hidden = s[j] == -kInfinity;
     s[j] = hidden ? 0 : std::exp(s[j] - max) / sum * share;
     if (hidden) continue;
 
     // 5. Output: sum of weight times value.
-    for (int64_t e = 0; e < p.value_size; ++e) {
-      const T* v = At<T>(p.v, row.batch, kv_head, j, e);
-      out[e] += s[j] * static_cast<double>(*v);
+    for (int64_t begin = 0; begin < p.value_size; begin += kPiece) {
+      const int64_t count = std::min(kPiece, p.value_size - begin);
+      double v[kPiece];
+      LoadColumns(values, j, begin, count, v);
+      for (int64_t e = 0; e < count; ++e) out[begin + e] += s[j] * v[e];
     }
   }
 
-  // 6. Rounded to the type of the problem, once.
-  if (outputs.out.given()) {
-    for (int64_t e = 0; e < p.value_size; ++e) {
-      Store<T>(outputs.out, row, e, out[e]);
-    }
-  }
-  if (outputs.lse.given()) {
-    const Dims& strides = outputs.lse.strides;
-    outputs.lse.AsMutable<T>()[row.batch * strides[0] + row.head * strides[1] +
-                               row.query * strides[2]] = static_cast<T>(lse);
-  }
+  // 6. Rounded to the types of the outputs, once.
+  const OutputRow to = row.sequence.Row(row.head, row.query);
+  if (outputs.out.given()) StoreOutRow(outputs.out, to, out);
+  if (outputs.lse.given()) *to.In<T>(outputs.lse) = static_cast<T>(lse);
   if (outputs.weights.given()) {
-    for (int64_t j = 0; j < p.key_length; ++j) {
-      Store<T>(outputs.weights, row, j, s[j]);
+    ClearWeightsRow<T>(outputs.weights, to);
+    T* weights = to.In<T>(outputs.weights);
+    for (int64_t j = 0; j < key_length; ++j) {
+      weights[j * outputs.weights.strides[3]] = static_cast<T>(s[j]);
     }
   }
-  if (outputs.sink != nullptr && p.key_length > 0) {
-    for (int64_t j = 0; j < p.key_length; ++j) {
+  if (outputs.sink != nullptr && key_length > 0) {
+    for (int64_t j = 0; j < key_length; ++j) {
       scratch.tile[j] = static_cast<float>(s[j]);
     }
-    (*outputs.sink)({row.batch, row.head, row.query, row.query + 1, 0,
-                     p.key_length, scratch.tile, p.key_length});
+    (*outputs.sink)({row.sequence.index, row.head, row.query, row.query + 1, 0,
+                     key_length, scratch.tile, key_length});
   }
 }
 
@@ -182,12 +165,13 @@ KernelNeeds ReferenceNeeds(const KernelRequest& request) {
 
 void RunReference(const Problem& p, const Outputs& outputs,
                   const KernelRun& run) {
-  const int64_t rows = p.batch * p.query_heads * p.query_length;
+  const int64_t rows = p.sequences * p.query_heads * p.query_length;
   const auto row_task = [&](int64_t task, int worker) {
     const ScopedFloatState float_state;
-    const Row row = {task / p.query_length / p.query_heads,
+    const Row row = {p.SequenceOf(task / p.query_length / p.query_heads),
                      task / p.query_length % p.query_heads,
                      task % p.query_length};
+    if (row.query >= row.sequence.query_length) return;  // of a longer one
     const RowScratch scratch = ScratchOf(p, run.scratch, worker);
     if (p.dtype == DType::kF32) {
       ReferenceRow<float>(p, row, scratch, outputs);

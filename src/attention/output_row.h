@@ -1,15 +1,21 @@
-// One row of weights, as every tile loop makes it and hands it over.
-#ifndef REGARD_SRC_ATTENTION_WEIGHTS_ROW_H_
-#define REGARD_SRC_ATTENTION_WEIGHTS_ROW_H_
+// Rows of what is written, as every loop hands them over.
+#ifndef REGARD_SRC_ATTENTION_OUTPUT_ROW_H_
+#define REGARD_SRC_ATTENTION_OUTPUT_ROW_H_
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "attention/kernels/flash_ops.h"
-#include "attention/pack.h"
+#include "attention/problem.h"
 
 namespace regard::inline v0 {
+
+// A row of the output `to` [B, Hq, Lq, Dv], rounded to its type, which may be
+// any floating one. T is float or double.
+template <typename T>
+void StoreOutRow(const MutableTensorView& to, const OutputRow& row,
+                 const T* values);
 
 // Turns `count` scores of a row, -infinity where hidden, into weights: by the
 // maximum and the sum of the whole row, times the share that a learned sink
@@ -29,23 +35,23 @@ void WeightsFromScores(const FlashOps<T>& ops, T* s, int64_t count,
   }
 }
 
-// Row `query` of the weights output `to`: 0 for the first `key_length` keys.
+// A row of the weights output `to` [B, Hq, Lq, Lk]: all 0.
 template <typename T>
-void ClearWeightsRow(const Matrix<T>& to, int64_t query, int64_t key_length) {
-  T* row = const_cast<T*>(to.Row(query));
-  for (int64_t k = 0; k < key_length; ++k) row[k * to.column_stride] = 0;
+void ClearWeightsRow(const MutableTensorView& to, const OutputRow& row) {
+  T* at = row.In<T>(to);
+  for (int64_t k = 0; k < to.shape[3]; ++k) at[k * to.strides[3]] = 0;
 }
 
-// Row `query` of the weights output `to`: the weights of the keys [begin, end).
+// The same row: the weights of the keys [begin, end).
 template <typename T>
-void StoreWeightsRow(const Matrix<T>& to, int64_t query, int64_t begin,
-                     int64_t end, const T* weights) {
-  T* row = const_cast<T*>(to.Row(query));
+void StoreWeightsRow(const MutableTensorView& to, const OutputRow& row,
+                     int64_t begin, int64_t end, const T* weights) {
+  T* at = row.In<T>(to);
   for (int64_t k = begin; k < end; ++k) {
-    row[k * to.column_stride] = weights[k - begin];
+    at[k * to.strides[3]] = weights[k - begin];
   }
 }
 
 }  // namespace regard::inline v0
 
-#endif  // REGARD_SRC_ATTENTION_WEIGHTS_ROW_H_
+#endif  // REGARD_SRC_ATTENTION_OUTPUT_ROW_H_

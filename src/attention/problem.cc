@@ -1,0 +1,100 @@
+#include "attention/problem.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace regard::inline v0 {
+
+namespace {
+
+// Element i of a list of i32 or i64.
+int64_t ListItem(const TensorView& list, int64_t i) {
+  const int64_t at = i * list.strides[0];
+  return list.dtype == DType::kI32
+             ? static_cast<int64_t>(list.As<int32_t>()[at])
+             : list.As<int64_t>()[at];
+}
+
+Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
+            int64_t first) {
+  const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
+  Rows rows;
+  rows.data = static_cast<const std::byte*>(view.data) +
+              item * (batch * view.strides[0] + head * view.strides[1] +
+                      first * view.strides[2]);
+  rows.dtype = view.dtype;
+  rows.item_size = item;
+  rows.row_stride = view.strides[2];
+  rows.column_stride = view.strides[3];
+  return rows;
+}
+
+}  // namespace
+
+Sequence Problem::SequenceOf(int64_t index) const {
+  Sequence s = {index, index, 0, query_length, key_length, 0};
+  if (query_starts.given()) {
+    s.batch = 0;
+    s.first_query = ListItem(query_starts, index);
+    s.query_length = ListItem(query_starts, index + 1) - s.first_query;
+  }
+  if (key_starts.given()) {
+    s.key_length =
+        ListItem(key_starts, index + 1) - ListItem(key_starts, index);
+  }
+  if (key_lengths.given()) s.key_length = ListItem(key_lengths, index);
+  if (offset.kind == QueryOffset::Kind::kExplicit) s.offset = offset.value;
+  if (offset.kind == QueryOffset::Kind::kBottomRight) {
+    int64_t queries = s.query_length, keys = s.key_length;
+    for (const MaskTerm& term : mask->terms()) {
+      const LengthsMask* lengths = std::get_if<LengthsMask>(&term);
+      if (lengths == nullptr) continue;
+      const size_t at = static_cast<size_t>(index);
+      if (!lengths->query.empty()) {
+        queries = std::min(queries, lengths->query[at]);
+      }
+      if (!lengths->key.empty()) keys = std::min(keys, lengths->key[at]);
+    }
+    s.offset = keys - queries;
+  }
+  return s;
+}
+
+MaskSet Problem::MaskOf(const Sequence& s, int64_t head) const {
+  return MaskSet(*mask,
+                 {s.index, head, s.query_length, s.key_length, s.offset});
+}
+
+Rows Problem::Queries(const Sequence& s, int64_t head) const {
+  return RowsOf(q, s.batch, head, s.first_query);
+}
+
+Rows Problem::KeyRows(const TensorView& view, const Sequence& s,
+                      int64_t kv_head) const {
+  if (key_starts.given()) {
+    return RowsOf(view, 0, kv_head, ListItem(key_starts, s.index));
+  }
+  const bool paged = block_table.given();
+  Rows rows = RowsOf(view, paged ? 0 : s.index, kv_head, 0);
+  rows.pinned = ring_pinned;
+  rows.period = ring_period;
+  if (!paged) return rows;
+  rows.wide_table = block_table.dtype == DType::kI64;
+  rows.table = static_cast<const std::byte*>(block_table.data) +
+               s.index * block_table.strides[0] *
+                   static_cast<int64_t>(ItemSize(block_table.dtype));
+  rows.table_stride = block_table.strides[1];
+  rows.page_stride = view.strides[0];
+  rows.page_rows = view.shape[2];
+  return rows;
+}
+
+Rows Problem::Keys(const Sequence& s, int64_t kv_head) const {
+  return KeyRows(k, s, kv_head);
+}
+
+Rows Problem::Values(const Sequence& s, int64_t kv_head) const {
+  return KeyRows(v, s, kv_head);
+}
+
+}  // namespace regard::inline v0
