@@ -9,6 +9,10 @@ target_include_directories(regard_options INTERFACE
 target_compile_options(regard_options INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion
   -Wno-sign-conversion)
+# Vectors whose length is known at run time only (SVE) are not what the kernels
+# are written for: there NEON serves.
+target_compile_definitions(regard_options INTERFACE
+  "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 # g++ 12 reports overlapping copies inside std::string where there are none
 # (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

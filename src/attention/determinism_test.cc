@@ -4,15 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 #include <cmath>
 
 #include "base/parallel_for.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
+#include "tests/support/float_control.h"
 #include "tests/support/kernels.h"
 
 namespace regard::inline v0 {
@@ -302,7 +300,6 @@ TEST_P(DeterminismTest, WeightTilesAreTheWeights) {
   EXPECT_TRUE(SameBits(gathered, all.weights));
 }
 
-#if defined(__SSE2__)
 // Denormal results; work enough for two threads.
 struct DenormalProblem {
   Tensor q = Random({1, 2, 260, 8}, 7);
@@ -319,20 +316,17 @@ struct DenormalProblem {
   }
 };
 
-// Flush to zero, round towards zero, round down.
-constexpr unsigned kHostileStates[] = {0x8040u, 0x6000u, 0x2000u};
-
 TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
   const DenormalProblem problem;
   const AttentionResult usual = Run(problem.p);
-  const unsigned before = _mm_getcsr();
-  for (const unsigned state : kHostileStates) {
-    const unsigned hostile = before | state;
-    _mm_setcsr(hostile);
+  const uint64_t before = FloatControl();
+  for (const uint64_t state : kHostileFloatControls) {
+    const uint64_t hostile = before | state;
+    SetFloatControl(hostile);
     const AttentionResult result = Run(problem.p);
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(before);
-    EXPECT_EQ(after & ~0x3Fu, hostile & ~0x3Fu);  // but for the flags
+    const uint64_t after = FloatControl();
+    SetFloatControl(before);
+    EXPECT_EQ(after, hostile);
     ExpectSame(result, usual);
   }
 }
@@ -346,10 +340,10 @@ TEST_P(DeterminismTest, FloatingPointStateOfTheWorkers) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(20);
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | 0x8040u);
+    const uint64_t before = FloatControl();
+    SetFloatControl(before | kFlushToZero);
     ParallelFor(100, 2, [](int64_t, int) {});
-    _mm_setcsr(before);
+    SetFloatControl(before);
     bool same = true;
     for (int round = 0; round < 30; ++round) {
       same = same && SameBits(Run(problem.p, 2).out, usual.out);
@@ -361,7 +355,6 @@ TEST_P(DeterminismTest, FloatingPointStateOfTheWorkers) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
-#endif
 
 // OpenBLAS#294, pytorch#58962: a child forked after use finishes, with equal
 // numbers.

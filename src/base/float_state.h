@@ -5,6 +5,8 @@
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
+#elif defined(__aarch64__)
+#include <cstdint>
 #else
 #include <cfenv>
 #endif
@@ -25,6 +27,21 @@ class ScopedFloatState {
 
  private:
   unsigned saved_;
+#elif defined(__aarch64__)
+  // FPCR 0: the same; fesetenv would keep what the C standard doesn't know
+  // (flushed half denormals, the default NaN). FPSR has the flags.
+  ScopedFloatState() {
+    asm volatile("mrs %0, fpcr" : "=r"(control_));
+    asm volatile("mrs %0, fpsr" : "=r"(flags_));
+    asm volatile("msr fpcr, %0" : : "r"(uint64_t{0}) : "memory");
+  }
+  ~ScopedFloatState() {
+    asm volatile("msr fpcr, %0" : : "r"(control_) : "memory");
+    asm volatile("msr fpsr, %0" : : "r"(flags_) : "memory");
+  }
+
+ private:
+  uint64_t control_, flags_;
 #else
   ScopedFloatState() {
     std::fegetenv(&saved_);

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
-#include <xmmintrin.h>
 
 #include "nn/test_support.h"
 #include "regard/nn.h"
+#include "tests/support/float_control.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -110,18 +110,18 @@ TEST(ModuleTest, HostFloatStateChangesNothing) {
   Gelu(activated.mutable_view());
   const Tensor linear = layer.feed_forward.up.Forward(x);
   const Tensor normal = layer.Forward(x);
-  const unsigned before = _mm_getcsr();
+  const uint64_t before = FloatControl();
   for (const int threads : {1, 3}) {
     Tensor again = x.Clone();
-    _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+    SetFloatControl(before | kFlushToZero);
     Gelu(again.mutable_view(), threads);
     const Tensor linear_again = layer.feed_forward.up.Forward(x, threads);
     AttentionModuleOptions options;
     options.threads = threads;
     const Tensor normal_again = layer.Forward(x, options);
-    const unsigned kept = _mm_getcsr() & 0x8040;
-    _mm_setcsr(before);
-    EXPECT_EQ(kept, 0x8040u);
+    const uint64_t kept = FloatControl();
+    SetFloatControl(before);
+    EXPECT_EQ(kept, before | kFlushToZero);
     EXPECT_TRUE(SameBits(again, activated)) << threads;
     EXPECT_TRUE(SameBits(linear_again, linear)) << threads;
     EXPECT_TRUE(SameBits(normal_again, normal)) << threads;

@@ -12,7 +12,8 @@ namespace regard::inline v0 {
 
 namespace {
 
-// The build's fallback has one of two names, by compiler; both are understood.
+// The fallback of a build that has one is called by one of two names, by
+// compiler; both are understood.
 bool NamesFallback(const std::string& name) {
   return name == "SCALAR" || name == "EMU128";
 }
@@ -34,7 +35,9 @@ std::vector<SimdTarget> Bits(int64_t set) {
 // 0 when none of `targets` has that name.
 SimdTarget ByName(const std::vector<SimdTarget>& targets,
                   const std::string& name) {
-  if (NamesFallback(name)) return targets.back();
+  if (NamesFallback(name) && NamesFallback(SimdTargetName(targets.back()))) {
+    return targets.back();
+  }
   for (const SimdTarget target : targets) {
     if (SimdTargetName(target) == name) return target;
   }
@@ -50,7 +53,10 @@ std::string SimdTargetName(SimdTarget target) {
 std::vector<SimdTarget> BuiltSimdTargets() { return Bits(HWY_TARGETS); }
 
 std::vector<SimdTarget> UsableSimdTargets() {
-  std::vector<SimdTarget> usable = Bits(hwy::SupportedTargets() & HWY_TARGETS);
+  // What the compiler was told to require runs, whatever Highway's detection
+  // says: it asks for more of NEON than the kernels use.
+  std::vector<SimdTarget> usable =
+      Bits((hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS);
   const char* cap = std::getenv("REGARD_MAX_ISA");
   if (cap == nullptr || *cap == '\0') return usable;
   const std::vector<SimdTarget> built = BuiltSimdTargets();

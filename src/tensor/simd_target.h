@@ -13,7 +13,8 @@ namespace regard::inline v0 {
 // Highway's bit of one instruction set; a lower bit is a wider set.
 using SimdTarget = int64_t;
 
-// "AVX3_DL", "AVX3" (AVX-512), "AVX2", "SSE4", "SSSE3", "SCALAR" or "EMU128".
+// "AVX3_DL", "AVX3" (AVX-512), "AVX2", "SSE4", "SSSE3", "SCALAR" or "EMU128";
+// on aarch64 "NEON", alone.
 std::string SimdTargetName(SimdTarget target);
 
 // Everything this build contains, widest first; the last one runs anywhere.

@@ -28,6 +28,12 @@ inline AttentionOptions OptionsFor(const KernelOnTarget& one, int threads = 1) {
   return options;
 }
 
+// Whether an instruction set is more than plain loops: all but the fallback,
+// which aarch64 does without.
+inline bool HasVectors(const std::string& instruction_set) {
+  return instruction_set != "SCALAR" && instruction_set != "EMU128";
+}
+
 // The kernels of the list on every instruction set that they serve. The
 // reference has no instruction set of its own: it comes once.
 inline std::vector<KernelOnTarget> AllKernels() {

@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A tile of rows x keys has one sum per score, 4 x 4 of 32 registers or 2 x 4
 // of 16, and the 4 loaded keys; a tile of rows x value vectors 16 (8) sums.
 constexpr int64_t kTileKeys = 4;
-#if HWY_TARGET <= HWY_AVX3
+#if REGARD_32_REGISTERS
 constexpr int kMaxTileRows = 4;
 constexpr int kTileSums = 16;
 #else
@@ -81,7 +81,7 @@ struct Fetcher {
 
 // The sum of the 128-bit blocks of a vector.
 template <class D, class V>
-HWY_INLINE auto SumOfBlocks(D d, V v) {
+HWY_INLINE auto SumOfBlocks([[maybe_unused]] D d, V v) {
   if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) == 16) {
     return v;
   } else {

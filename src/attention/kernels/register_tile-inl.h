@@ -16,10 +16,18 @@ namespace regard::inline v0 {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// AVX-512 and NEON have 32 vector registers, the others 16.
+#undef REGARD_32_REGISTERS
+#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
+#define REGARD_32_REGISTERS 1
+#else
+#define REGARD_32_REGISTERS 0
+#endif
+
 // Rows of a strip. A tile of rows x 2 vectors needs 2 * rows registers for its
-// sums, 2 for the loaded vectors and 1 for the broadcast: 27 of the 32 that
-// AVX-512 has, 15 of 16 elsewhere. Without FMA a product takes one more.
-#if HWY_TARGET <= HWY_AVX3
+// sums, 2 for the loaded vectors and 1 for the broadcast: 27 of 32, 15 of 16.
+// Without FMA a product takes one more.
+#if REGARD_32_REGISTERS
 constexpr int kStripRows = 12;
 #elif HWY_TARGET <= HWY_AVX2
 constexpr int kStripRows = 6;
@@ -71,10 +79,10 @@ HWY_INLINE void WithRows(int64_t rows, const Args& args) {
   if (rows <= 1) return Function<1>::Call(args);
   if (rows <= 2) return Function<2>::Call(args);
   if (rows <= 4 || kStripRows == 4) return Function<4>::Call(args);
-#if HWY_TARGET <= HWY_AVX2
+#if REGARD_32_REGISTERS || HWY_TARGET <= HWY_AVX2
   if (rows <= 6 || kStripRows == 6) return Function<6>::Call(args);
 #endif
-#if HWY_TARGET <= HWY_AVX3
+#if REGARD_32_REGISTERS
   if (rows <= 8) return Function<8>::Call(args);
   return Function<12>::Call(args);
 #endif
