@@ -99,6 +99,12 @@ struct AttentionOutputs {
   MutableTensorView weights;  // [B, Hq, Lq, Lk], f32 (f64 for f64)
 };
 
+// Tiles of the score matrix: those that a mask hides completely are neither
+// computed nor read, those that it shows completely don't ask it again.
+struct TileCounts {
+  int64_t empty = 0, full = 0, mixed = 0;
+};
+
 // The choice of kernel, tiles and scratch for one problem, made once: Run any
 // number of times on problems of the same shapes and types, with any mask, bias
 // and scale. Run allocates nothing, and is not to be called from two threads at
@@ -119,6 +125,10 @@ class AttentionPlan {
   std::string kernel() const;                  // "decode", "flash", ...
   const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
   size_t scratch_bytes() const;
+  // What the mask of a problem leaves, in tiles of the chosen kernel over all
+  // heads; runs nothing. Asks the mask about every tile, which for an n x n
+  // array means reading all of it. Error as from Attend.
+  TileCounts CountTiles(const AttentionProblem& problem) const;
   // One line per kernel of the list: chosen, or refused with the reason; then
   // tile sizes, scratch, threads.
   std::string Describe() const;

@@ -316,6 +316,19 @@ REGARD_API const char* regard_plan_instruction_set(const regard_plan* plan);
 REGARD_API const char* regard_plan_description(const regard_plan* plan);
 REGARD_API size_t regard_plan_scratch_bytes(const regard_plan* plan);
 
+/* Tiles of the score matrix, over all heads: those that the mask hides
+ * completely are neither computed nor read, those that it shows completely
+ * don't ask it again. */
+typedef struct regard_tile_counts {
+  int64_t empty, full, mixed;
+} regard_tile_counts;
+
+/* What the mask of `problem` leaves, in tiles of the kernel that was chosen.
+ * Runs nothing, but asks the mask about every tile. */
+REGARD_API regard_status regard_plan_count_tiles(const regard_plan* plan,
+                                                 const regard_problem* problem,
+                                                 regard_tile_counts* counts);
+
 /* A block of the weight matrix on its way by: rows [query_begin, query_end) of
  * one (batch, head), keys [key_begin, key_end). */
 typedef struct regard_weight_tile {

@@ -4,6 +4,7 @@
 
 #include "attention/check.h"
 #include "attention/plan.h"
+#include "attention/tile_count.h"
 #include "base/float_state.h"
 #include "tensor/simd_target.h"
 
@@ -97,6 +98,12 @@ void AttentionPlan::Run(const AttentionProblem& problem,
                 "make a plan for it");
   }
   state_->plan.Run(p, CheckOutputs(problem, p, outputs, kFunction));
+}
+
+TileCounts AttentionPlan::CountTiles(const AttentionProblem& problem) const {
+  const KernelNeeds& needs = state_->plan.needs;
+  return regard::CountTiles(Check(problem, "AttentionPlan::CountTiles"),
+                            needs.tile_queries, needs.tile_keys);
 }
 
 const std::string& AttentionPlan::instruction_set() const {

@@ -21,8 +21,9 @@ struct KernelRequest {
 
 struct KernelNeeds {
   size_t scratch_bytes = 0;
-  std::string tiles;            // for people
-  std::string instruction_set;  // that it really runs on
+  std::string tiles;                        // for people
+  int64_t tile_queries = 1, tile_keys = 1;  // that a mask is asked about
+  std::string instruction_set;              // that it really runs on
 };
 
 // What a kernel works with.

@@ -106,6 +106,43 @@ TEST_F(PlanTest, ShortQueriesAreReadInPlace) {
   }
 }
 
+// 100 rows in strips against one block of 100 keys, 4 heads.
+TEST_F(PlanTest, TilesAreCounted) {
+  const AttentionPlan plan(problem_, {.kernel = "reference"});
+  problem_.mask = Mask::Causal();
+  TileCounts counts = plan.CountTiles(problem_);
+  EXPECT_EQ(counts.empty, 0);
+  EXPECT_EQ(counts.full, 4);  // the last row of each head
+  EXPECT_EQ(counts.mixed, 4 * 99);
+  problem_.mask = Mask::Lengths({30}, {});
+  counts = plan.CountTiles(problem_);
+  EXPECT_EQ(counts.empty, 4 * 70);
+  EXPECT_EQ(counts.full, 4 * 30);
+  EXPECT_EQ(counts.mixed, 0);
+}
+
+// Of 1024 x 1024 scores, the upper right 512 x 512 are hidden.
+TEST_F(PlanTest, TilesAreThoseOfTheKernel) {
+  const Tensor long_q(DType::kF32, {1, 1, 1024, 16});
+  problem_.q = problem_.k = problem_.v = long_q;
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    if (kernel.kernel != "flash") continue;
+    SCOPED_TRACE(kernel.Name());
+    const AttentionPlan plan(problem_, OptionsFor(kernel));
+    const TileCounts full = plan.CountTiles(problem_);
+    EXPECT_EQ(full.empty + full.mixed, 0);
+    EXPECT_EQ(full.full % 2, 0);
+    AttentionProblem causal = problem_;
+    causal.mask = Mask::Causal();
+    const TileCounts counts = plan.CountTiles(causal);
+    EXPECT_EQ(counts.empty + counts.full + counts.mixed, full.full);
+    const double strips = static_cast<double>(full.full / 2);
+    // Rows before 512 don't see block 1; those from 512 on see all of block 0.
+    EXPECT_NEAR(static_cast<double>(counts.empty), strips / 2, 1);
+    EXPECT_NEAR(static_cast<double>(counts.full), strips / 2, 2);
+  }
+}
+
 // Nothing of k and v is packed.
 TEST_F(PlanTest, ScratchOfDecodingIsSmall) {
   const float one = 1;

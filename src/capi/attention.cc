@@ -108,3 +108,15 @@ regard_status regard_merge(const regard_partial* parts, size_t count,
                            regard::CheckedThreads(threads));
   });
 }
+
+regard_status regard_plan_count_tiles(const regard_plan* plan,
+                                      const regard_problem* problem,
+                                      regard_tile_counts* counts) {
+  return Guard("regard_plan_count_tiles", [&] {
+    regard_tile_counts& result = Required(counts, "counts");
+    const regard::TileCounts found =
+        Required(plan, "plan")
+            .value.CountTiles(Required(problem, "problem").value);
+    result = {found.empty, found.full, found.mixed};
+  });
+}

@@ -122,7 +122,7 @@ void Run(const Options& options, Context& context) {
   try {
     AttentionPlan plan(problem, EngineOptions(options, context.common));
     if (options.plan) {
-      PrintPlan(plan, context);
+      PrintPlan(plan, plan.CountTiles(problem), context);
       return;
     }
     // Weights are the one result that outgrows the inputs.

@@ -156,16 +156,23 @@ void PrintSummary(const AttendProblem& attend, const AttentionPlan& plan,
   }
 }
 
-void PrintPlan(const AttentionPlan& plan, Context& context) {
+void PrintPlan(const AttentionPlan& plan, const TileCounts& tiles,
+               Context& context) {
   if (!context.common.json) {
-    const std::string text = plan.Describe();
-    context.console.Print(text.ends_with('\n') ? text : text + "\n");
+    context.console.Print(
+        plan.Describe() +
+        fmt::format("tiles of the mask: {} empty, {} full, {} mixed\n",
+                    WithCommas(tiles.empty), WithCommas(tiles.full),
+                    WithCommas(tiles.mixed)));
     return;
   }
   Json out;
   out.Set("kernel", plan.kernel());
   out.Set("instruction_set", plan.instruction_set());
   out.Set("scratch_bytes", static_cast<int64_t>(plan.scratch_bytes()));
+  out.Set("tiles", Json::Object{{"empty", tiles.empty},
+                                {"full", tiles.full},
+                                {"mixed", tiles.mixed}});
   out.Set("plan", plan.Describe());
   context.console.PrintJson(out);
 }

@@ -12,7 +12,9 @@ namespace regard::inline v0 {
 void PrintSummary(const AttendProblem& attend, const AttentionPlan& plan,
                   const AttentionResult& result, Context& context);
 
-void PrintPlan(const AttentionPlan& plan, Context& context);
+// `tiles`: what the mask leaves.
+void PrintPlan(const AttentionPlan& plan, const TileCounts& tiles,
+               Context& context);
 
 }  // namespace regard::inline v0
 

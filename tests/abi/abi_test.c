@@ -401,6 +401,7 @@ static void TestPlans(void) {
   static const int64_t shorter[] = {1, 1, 2, 1};
   regard_options* options = NULL;
   regard_plan* plan = NULL;
+  regard_tile_counts counts;
   Fixture f;
   SetUp(&f);
   CHECK_OK(regard_options_create(&options));
@@ -418,6 +419,10 @@ static void TestPlans(void) {
   CHECK_OK(regard_plan_run(plan, f.problem, &f.out_view, &f.lse_view,
                            &f.weights_view));
   CHECK(near(f.out[0], 2) && near(f.lse[1], log(2)) && f.weights[1] == 0);
+  CHECK_OK(regard_plan_count_tiles(plan, f.problem, &counts));
+  CHECK(counts.empty == 0 && counts.full > 0 && counts.mixed > 0);
+  CHECK_FAILS(regard_plan_count_tiles(plan, f.problem, NULL),
+              REGARD_ERROR_ARGUMENT, "counts: is NULL");
   f.q_view = View(f.q, 4, shorter);
   CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_TOP_LEFT, 0));
   CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));

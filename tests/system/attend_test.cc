@@ -289,6 +289,11 @@ TEST_F(AttendTest, ThePlanCanBePrinted) {
   EXPECT_THAT(Attend({"--plan"}).out, HasSubstr("chosen"));
   EXPECT_THAT(Attend({"--plan", "--kernel", "reference"}).out,
               HasSubstr("reference: chosen"));
+  // Rows of 3 keys, of which the last one sees all.
+  const std::vector<std::string> causal = {"--plan", "--kernel", "reference",
+                                           "--causal", "top-left"};
+  EXPECT_THAT(Attend(causal).out,
+              HasSubstr("tiles of the mask: 0 empty, 1 full, 2 mixed"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ KernelNeeds NeedsOf(const KernelRequest& request) {
           std::to_string(geometry.unit_rows) +
               " rows (query heads of a group x queries) x " +
               std::to_string(kKeysPerBlock<T>) + " keys, read in place",
-          ops.flash.instruction_set};
+          1, kKeysPerBlock<T>, ops.flash.instruction_set};
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ KernelNeeds NeedsOf(const KernelRequest& request) {
               std::to_string(ops.strip_rows) + ") x " +
               std::to_string(kKeysPerBlock<T>) + " keys (panels of " +
               std::to_string(ops.panel) + ")",
-          ops.instruction_set};
+          ops.strip_rows, kKeysPerBlock<T>, ops.instruction_set};
 }
 
 }  // namespace

@@ -160,7 +160,9 @@ std::string ReferenceRefusal(const KernelRequest&) { return ""; }
 KernelNeeds ReferenceNeeds(const KernelRequest& request) {
   return {static_cast<size_t>(CheckedMul(WorkerBytes(*request.problem),
                                          request.threads, "attention scratch")),
-          "one row at a time", SimdTargetName(BuiltSimdTargets().back())};
+          "one row at a time", 1,
+          std::max<int64_t>(1, request.problem->key_length),
+          SimdTargetName(BuiltSimdTargets().back())};
 }
 
 void RunReference(const Problem& p, const Outputs& outputs,
