@@ -43,7 +43,9 @@ struct QueryOffset {
 };
 
 struct AttentionProblem {
-  TensorView q;  // [B, Hq, Lq, D], f32 or f64, any strides
+  // Each f32, bf16 or f16 (arithmetic, lse and weights are then f32), or q f64
+  // and k and v of any floating type (f64); any strides.
+  TensorView q;  // [B, Hq, Lq, D]
   TensorView k;  // [B, Hkv, Lk, D]
   TensorView v;  // [B, Hkv, Lk, Dv]
   Mask mask;
@@ -75,10 +77,12 @@ struct AttentionOptions {
 };
 
 struct AttentionResult {
-  Tensor out;      // [B, Hq, Lq, Dv] in q's type
-  Tensor lse;      // [B, Hq, Lq] natural log; -infinity for an empty row
-  Tensor weights;  // [B, Hq, Lq, Lk]; rows sum to 1 (less a
-                   // sink's share), an empty row to 0
+  Tensor out;  // [B, Hq, Lq, Dv] in q's type
+  // [B, Hq, Lq] f32 (f64 for f64), natural log; -infinity for an empty row
+  Tensor lse;
+  // [B, Hq, Lq, Lk] f32 (f64 for f64); rows sum to 1 (less a sink's share), an
+  // empty row to 0
+  Tensor weights;
 };
 
 // Empty rows (no visible key) give out 0, weights 0, lse -infinity. What a mask
@@ -94,7 +98,8 @@ AttentionResult Attend(const AttentionProblem& problem,
 // Where Run writes. `out` is required; the others only when given. None may
 // overlap an input.
 struct AttentionOutputs {
-  MutableTensorView out;      // [B, Hq, Lq, Dv], q's type, any strides
+  // [B, Hq, Lq, Dv], any floating type: rounded to it once, to nearest even
+  MutableTensorView out;
   MutableTensorView lse;      // [B, Hq, Lq], f32 (f64 for f64)
   MutableTensorView weights;  // [B, Hq, Lq, Lk], f32 (f64 for f64)
 };
@@ -196,11 +201,11 @@ struct WeightTile {
   int64_t stride;
 };
 
-// Streams the weights of an f32 problem tile by tile in O(L) memory. Tiles that
-// a mask hides completely are left out (their weights are 0). The sink is
+// Streams the weights of a problem tile by tile, in f32 and O(L) memory. Tiles
+// that a mask hides completely are left out (their weights are 0). The sink is
 // called from several threads; the tiles of one (batch, head, query block) come
 // in order of keys, from one thread. What it throws is passed on. Error
-// (kUnsupported) for f64.
+// (kUnsupported) where q is f64.
 void ForEachWeightTile(const AttentionProblem& problem,
                        const AttentionOptions& options,
                        const std::function<void(const WeightTile&)>& sink);

@@ -222,8 +222,9 @@ typedef struct regard_problem regard_problem;
 REGARD_API regard_status regard_problem_create(regard_problem** problem);
 REGARD_API void regard_problem_destroy(regard_problem* problem);
 
-/* q [B, Hq, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv]: f32 or f64, any
- * strides. */
+/* q [B, Hq, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], any strides. Each
+ * f32, bf16 or f16, computed in f32; or q f64 and k and v of any of the four,
+ * computed in f64. */
 REGARD_API regard_status regard_problem_set_qkv(regard_problem* problem,
                                                 const regard_tensor* q,
                                                 const regard_tensor* k,
@@ -283,8 +284,9 @@ REGARD_API regard_status regard_options_set_instruction_set(
 /* ---------------------------------------------------------------- attention */
 
 /* Writes out [B, Hq, Lq, Dv] and, unless NULL, lse [B, Hq, Lq] (natural log of
- * the sum over visible keys) and weights [B, Hq, Lq, Lk], all in q's type, any
- * strides, none overlapping an input. A row without visible key: out 0,
+ * the sum over visible keys) and weights [B, Hq, Lq, Lk]; any strides, none
+ * overlapping an input. out is f64, f32, bf16 or f16 and rounded to it once;
+ * lse and weights are f32, or f64 where q is. A row without visible key: out 0,
  * lse -infinity, weights 0. What a mask hides has no effect, NaN included. */
 REGARD_API regard_status regard_attend(const regard_problem* problem,
                                        const regard_options* options,
@@ -342,10 +344,11 @@ typedef struct regard_weight_tile {
 typedef int32_t (*regard_weight_callback)(const regard_weight_tile* tile,
                                           void* user);
 
-/* Streams the weights of an f32 problem in memory linear in the length. Tiles
- * that the mask hides completely are left out. The callback is called from
- * several threads at once; the tiles of one (batch, head, query block) come in
- * order of keys, from one thread. REGARD_ERROR_STOPPED when it asked to. */
+/* Streams the weights, in f32 and in memory linear in the length; q may not be
+ * f64. Tiles that the mask hides completely are left out. The callback is
+ * called from several threads at once; the tiles of one (batch, head, query
+ * block) come in order of keys, from one thread. REGARD_ERROR_STOPPED when it
+ * asked to. */
 REGARD_API regard_status regard_for_each_weight_tile(
     const regard_problem* problem, const regard_options* options,
     regard_weight_callback callback, void* user);

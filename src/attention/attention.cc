@@ -1,5 +1,6 @@
 #include "regard/attention.h"
 
+#include <array>
 #include <utility>
 
 #include "attention/check.h"
@@ -22,7 +23,7 @@ AttentionResult Attend(const AttentionProblem& problem,
     return shape;
   };
   AttentionResult result;
-  result.out = Tensor(p.dtype, with_last(p.value_size));
+  result.out = Tensor(p.q.dtype, with_last(p.value_size));
   if (options.lse) result.lse = Tensor(p.dtype, rows);
   if (options.weights) {
     result.weights = Tensor(p.dtype, with_last(p.key_length));
@@ -42,7 +43,7 @@ void ForEachWeightTile(const AttentionProblem& problem,
   const Problem p = Check(problem, "ForEachWeightTile");
   if (p.dtype != DType::kF32) {
     throw Error(ErrorKind::kUnsupported, "ForEachWeightTile: q",
-                std::string("type ") + Name(p.dtype) + " is not f32",
+                "type f64, but tiles hold weights in f32",
                 "convert q, k and v to f32, or ask Attend for weights");
   }
   if (!sink) {
@@ -57,18 +58,49 @@ void ForEachWeightTile(const AttentionProblem& problem,
 
 // What a plan remembers of the problem it was made for.
 struct AttentionPlan::State {
+  struct Planned {
+    const char* name;
+    Dims shape;
+    DType dtype;
+  };
+
   Plan plan;
-  Dims q, k, v;
-  DType dtype;
+  std::array<Planned, 3> inputs;
+
+  // Error (kArgument) for a shape or type other than the planned one.
+  void Require(const Problem& p, const std::string& function) const;
 };
+
+void AttentionPlan::State::Require(const Problem& p,
+                                   const std::string& function) const {
+  const TensorView* const views[] = {&p.q, &p.k, &p.v};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Planned& planned = inputs[i];
+    const auto fail = [&](const std::string& difference) {
+      throw Error(ErrorKind::kArgument, function + ": " + planned.name,
+                  difference, "make a plan for it");
+    };
+    if (views[i]->shape != planned.shape) {
+      fail("shape " + ToString(views[i]->shape) + " is not the planned " +
+           ToString(planned.shape));
+    }
+    if (views[i]->dtype != planned.dtype) {
+      fail(std::string("type ") + Name(views[i]->dtype) +
+           " is not the planned " + Name(planned.dtype));
+    }
+  }
+}
 
 AttentionPlan::AttentionPlan(const AttentionProblem& problem,
                              const AttentionOptions& options) {
   const ScopedFloatState float_state;
   const Problem p = Check(problem, "AttentionPlan");
-  state_ =
-      std::make_unique<State>(State{MakePlan(p, options, "AttentionPlan"),
-                                    p.q.shape, p.k.shape, p.v.shape, p.dtype});
+  const auto planned = [](const char* name, const TensorView& view) {
+    return State::Planned{name, view.shape, view.dtype};
+  };
+  state_ = std::make_unique<State>(
+      State{MakePlan(p, options, "AttentionPlan"),
+            {planned("q", p.q), planned("k", p.k), planned("v", p.v)}});
 }
 
 AttentionPlan::~AttentionPlan() = default;
@@ -80,23 +112,7 @@ void AttentionPlan::Run(const AttentionProblem& problem,
   static const std::string kFunction = "AttentionPlan::Run";
   const ScopedFloatState float_state;
   const Problem p = Check(problem, kFunction);
-  const auto require_planned = [](const char* name, const TensorView& view,
-                                  const Dims& planned) {
-    if (view.shape == planned) return;
-    throw Error(ErrorKind::kArgument, kFunction + ": " + name,
-                "shape " + ToString(view.shape) + " is not the planned " +
-                    ToString(planned),
-                "make a plan for it");
-  };
-  require_planned("q", p.q, state_->q);
-  require_planned("k", p.k, state_->k);
-  require_planned("v", p.v, state_->v);
-  if (p.dtype != state_->dtype) {
-    throw Error(ErrorKind::kArgument, kFunction + ": q",
-                std::string("type ") + Name(p.dtype) + " is not the planned " +
-                    Name(state_->dtype),
-                "make a plan for it");
-  }
+  state_->Require(p, kFunction);
   state_->plan.Run(p, CheckOutputs(problem, p, outputs, kFunction));
 }
 

@@ -27,8 +27,8 @@ class Checker : public ArrayChecker {
   void Broadcasts(const TensorView& view, const char* name, const Dims& full,
                   const char* letters) const;
   // f16, bf16, f32 or f64.
-  void AnyFloating(const TensorView& view, const char* name,
-                   const char* hint) const;
+  void AnyFloating(const TensorView& view, const char* name, const char* hint,
+                   ErrorKind kind = ErrorKind::kArgument) const;
   // [Hq], where it is given.
   void PerHead(const TensorView& list, const char* name,
                const Problem& problem) const;
@@ -65,7 +65,7 @@ void Checker::Broadcasts(const TensorView& view, const char* name,
 }
 
 void Checker::AnyFloating(const TensorView& view, const char* name,
-                          const char* hint) const {
+                          const char* hint, ErrorKind kind) const {
   switch (view.dtype) {
     case DType::kF16:
     case DType::kBF16:
@@ -75,7 +75,7 @@ void Checker::AnyFloating(const TensorView& view, const char* name,
     default:
       Fail(name,
            std::string("type ") + Name(view.dtype) + " is not a floating type",
-           hint);
+           hint, kind);
   }
 }
 
@@ -251,16 +251,17 @@ void CheckShapes(const Checker& check, Problem& p) {
                      std::to_string(view->rank()),
                  "give [B, H, L, D]");
     }
-    check.Floating(*view, name);
+    check.AnyFloating(*view, name, "convert it to f64, f32, bf16 or f16",
+                      ErrorKind::kUnsupported);
     check.Memory(*view, name);
-    if (view->dtype != p.q.dtype) {
-      check.Fail(name,
-                 std::string("type ") + Name(view->dtype) + " beside q of " +
-                     Name(p.q.dtype),
-                 "convert them to one type", ErrorKind::kUnsupported);
+    // f32 arithmetic would lose what makes them f64.
+    if (view->dtype == DType::kF64 && p.q.dtype != DType::kF64) {
+      check.Fail(name, std::string("type f64 beside q of ") + Name(p.q.dtype),
+                 "convert q to f64, or both k and v to f32",
+                 ErrorKind::kUnsupported);
     }
   }
-  p.dtype = p.q.dtype;
+  p.dtype = p.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   p.sequences = p.q.shape[0];
   p.query_heads = p.q.shape[1];
   p.query_length = p.q.shape[2];
@@ -439,9 +440,13 @@ Outputs CheckOutputs(const AttentionProblem& inputs, const Problem& p,
   for (const auto& rule : rules) {
     if (!rule.view->given() && rule.view != &outputs.out) continue;
     check.Shape(*rule.view, rule.name, rule.shape, rule.letters);
-    if (rule.view->dtype != p.dtype) {
-      check.Fail(rule.name, std::string("type ") + Name(rule.view->dtype) +
-                                " beside q of " + Name(p.dtype));
+    if (rule.view == &outputs.out) {
+      check.AnyFloating(*rule.view, rule.name, "use f64, f32, bf16 or f16");
+    } else if (rule.view->dtype != p.dtype) {
+      check.Fail(rule.name,
+                 std::string("type ") + Name(rule.view->dtype) +
+                     " beside q of " + Name(p.q.dtype),
+                 std::string("use ") + Name(p.dtype));
     }
     check.Memory(*rule.view, rule.name);
     written[count++] = {rule.name, rule.view};

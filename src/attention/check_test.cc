@@ -91,13 +91,39 @@ TEST_F(CheckTest, HeadsThatDoNotDivide) {
 }
 
 TEST_F(CheckTest, Types) {
-  const Tensor half(DType::kBF16, {2, 2, 5, 6});
-  problem_.k = half;
-  EXPECT_THAT(Message(), AllOf(HasSubstr("bf16"), HasSubstr("f32 or f64")));
+  const Tensor whole(DType::kI32, {2, 2, 5, 6});
+  problem_.k = whole;
+  EXPECT_THAT(Message(), AllOf(HasSubstr("Attend: k"), HasSubstr("type i32"),
+                               HasSubstr("f64, f32, bf16 or f16")));
   EXPECT_EQ(kind_, ErrorKind::kUnsupported);
-  const Tensor wide(DType::kF64, {2, 2, 5, 6});
-  problem_.k = wide;
-  EXPECT_THAT(Message(), AllOf(HasSubstr("f64"), HasSubstr("f32")));
+}
+
+// Each of q, k and v has a type of its own; f64 beside a narrower q is refused.
+TEST_F(CheckTest, EveryPairOfFloatingTypes) {
+  constexpr DType kTypes[] = {DType::kF64, DType::kF32, DType::kBF16,
+                              DType::kF16};
+  for (const DType q_type : kTypes) {
+    for (const DType type : kTypes) {
+      const Tensor q(q_type, {2, 4, 3, 6}), k(type, {2, 2, 5, 6}),
+          v(type, {2, 2, 5, 7}), narrow(DType::kBF16, {2, 2, 5, 6});
+      problem_.q = q;
+      problem_.v = v;
+      for (const Tensor* keys : {&k, &narrow}) {
+        problem_.k = *keys;
+        if (type != DType::kF64 || q_type == DType::kF64) {
+          EXPECT_EQ(Check(problem_, "Attend").dtype,
+                    q_type == DType::kF64 ? DType::kF64 : DType::kF32);
+          continue;
+        }
+        EXPECT_THAT(
+            Message(),
+            AllOf(HasSubstr(keys == &k ? "Attend: k" : "Attend: v"),
+                  HasSubstr(std::string("f64 beside q of ") + Name(q_type)),
+                  HasSubstr("convert q to f64")));
+        EXPECT_EQ(kind_, ErrorKind::kUnsupported);
+      }
+    }
+  }
 }
 
 TEST_F(CheckTest, ScaleAndSoftcap) {
@@ -232,6 +258,21 @@ TEST_F(OutputsTest, ShapesAndTypes) {
   Tensor lse(DType::kF64, {2, 4, 3});
   outputs.lse = lse.mutable_view();
   EXPECT_THAT(Message(outputs), AllOf(HasSubstr("lse"), HasSubstr("f64")));
+}
+
+TEST_F(OutputsTest, OutIsOfAnyFloatingType) {
+  for (const DType type : {DType::kF64, DType::kBF16, DType::kF16}) {
+    Tensor out(type, {2, 4, 3, 7});
+    EXPECT_EQ(Message({out.mutable_view(), {}, {}}), "no error");
+  }
+  Tensor whole(DType::kI16, {2, 4, 3, 7});
+  EXPECT_THAT(Message({whole.mutable_view(), {}, {}}),
+              AllOf(HasSubstr("out"), HasSubstr("i16")));
+  const Tensor narrow(DType::kBF16, {2, 4, 3, 6});
+  problem_.q = narrow;
+  Tensor lse(DType::kBF16, {2, 4, 3});
+  EXPECT_THAT(Message({out_.mutable_view(), lse.mutable_view(), {}}),
+              AllOf(HasSubstr("lse"), HasSubstr("use f32")));
 }
 
 TEST_F(OutputsTest, SharedMemoryIsRefused) {

@@ -6,6 +6,11 @@ namespace regard::inline v0 {
 
 namespace {
 
+uint16_t BF16From(float x) { return BF16FromF32(x); }
+uint16_t BF16From(double x) { return BF16FromF64(x); }
+uint16_t F16From(float x) { return F16FromF32(x); }
+uint16_t F16From(double x) { return F16FromF64(x); }
+
 template <typename T, typename Stored, typename Convert>
 void StoreAs(const MutableTensorView& to, const OutputRow& row, const T* values,
              Convert convert) {
@@ -25,13 +30,11 @@ void StoreOutRow(const MutableTensorView& to, const OutputRow& row,
       return StoreAs<T, double>(to, row, values,
                                 [](T x) { return static_cast<double>(x); });
     case DType::kBF16:
-      return StoreAs<T, uint16_t>(to, row, values, [](T x) {
-        return BF16FromF32(static_cast<float>(x));
-      });
+      return StoreAs<T, uint16_t>(to, row, values,
+                                  [](T x) { return BF16From(x); });
     case DType::kF16:
-      return StoreAs<T, uint16_t>(to, row, values, [](T x) {
-        return F16FromF32(static_cast<float>(x));
-      });
+      return StoreAs<T, uint16_t>(to, row, values,
+                                  [](T x) { return F16From(x); });
     default:
       return StoreAs<T, float>(to, row, values,
                                [](T x) { return static_cast<float>(x); });

@@ -41,12 +41,14 @@ struct Sequence {
 // Every size is >= 0, every address computed from sizes and strides fits 64
 // bits, every option has its value. Refers to the caller's memory and mask.
 struct Problem {
-  DType dtype = DType::kF32;  // of q, k, v and out: f32 or f64
+  // Of the arithmetic, lse and weights: f64 where q is f64, else f32.
+  DType dtype = DType::kF32;
   int64_t sequences = 0;
   int64_t query_heads = 0, kv_heads = 0;
   int64_t query_length = 0, key_length = 0;  // of the longest sequence
   int64_t head_size = 0, value_size = 0;
-  // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv]; B is 1 where sequences
+  // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv], each of any floating
+  // type (k and v f64 beside f64 only); B is 1 where sequences
   // are packed, and k and v are [pages, Hkv, page rows, ...] under a table.
   TensorView q, k, v;
   // Where they are given: cumulative lengths [S + 1], real lengths [S], pages

@@ -58,6 +58,26 @@ uint16_t F16FromF32(float value) {
 
 namespace {
 
+// Rounded toward 0, with the last bit set where that is not exact: what is then
+// rounded to a much narrower type is rounded as if it came from `value`.
+float RoundedToOdd(double value) {
+  const float nearest = static_cast<float>(value);
+  if (std::isnan(value) || static_cast<double>(nearest) == value) {
+    return nearest;
+  }
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  const bool away = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
+  return std::bit_cast<float>((away ? bits - 1 : bits) | 1);
+}
+
+}  // namespace
+
+uint16_t BF16FromF64(double value) { return BF16FromF32(RoundedToOdd(value)); }
+
+uint16_t F16FromF64(double value) { return F16FromF32(RoundedToOdd(value)); }
+
+namespace {
+
 template <typename T>
 double Load(const void* data, int64_t i) {
   return static_cast<double>(static_cast<const T*>(data)[i]);
@@ -105,10 +125,10 @@ void StoreNumber(double value, const MutableTensorView& out, int64_t i) {
       static_cast<float*>(data)[i] = static_cast<float>(value);
       break;
     case DType::kF16:
-      static_cast<uint16_t*>(data)[i] = F16FromF32(static_cast<float>(value));
+      static_cast<uint16_t*>(data)[i] = F16FromF64(value);
       break;
     default:
-      static_cast<uint16_t*>(data)[i] = BF16FromF32(static_cast<float>(value));
+      static_cast<uint16_t*>(data)[i] = BF16FromF64(value);
       break;
   }
 }

@@ -11,6 +11,9 @@ float F32FromBF16(uint16_t bits);
 uint16_t BF16FromF32(float value);
 float F32FromF16(uint16_t bits);
 uint16_t F16FromF32(float value);
+// Rounded once, not to f32 first.
+uint16_t BF16FromF64(double value);
+uint16_t F16FromF64(double value);
 
 }  // namespace regard::inline v0
 

@@ -46,6 +46,30 @@ TEST(ConvertTest, EveryHalfAndBrainFloatComesBack) {
   }
 }
 
+// Just above a tie that f32 can't tell from it.
+TEST(ConvertTest, DoublesAreRoundedOnce) {
+  for (const double sign : {1.0, -1.0}) {
+    const uint16_t minus = sign < 0 ? 0x8000 : 0;
+    for (const double off : {0.0, 0x1p-40, -0x1p-40}) {
+      const auto expected = [&](int even) {
+        return static_cast<uint16_t>(minus + even + (off > 0));
+      };
+      EXPECT_EQ(BF16FromF64(sign * (1 + 0x1p-8 + off)), expected(0x3F80));
+      EXPECT_EQ(F16FromF64(sign * (1 + 0x1p-11 + off)), expected(0x3C00));
+      EXPECT_EQ(F16FromF64(sign * (1 + off) * 0x1p-25), expected(0));
+      EXPECT_EQ(BF16FromF64(sign * (1 + off) * 0x1p-134), expected(0));
+    }
+    EXPECT_EQ(F16FromF64(sign * 65520), minus + 0x7C00);
+    EXPECT_EQ(F16FromF64(sign * (65520 - 0x1p-30)), minus + 0x7BFF);
+    EXPECT_EQ(BF16FromF64(sign * 1e300), minus + 0x7F80);
+    EXPECT_EQ(F16FromF64(sign * HUGE_VAL), minus + 0x7C00);
+  }
+  EXPECT_TRUE(std::isnan(F32FromBF16(BF16FromF64(std::nan("")))));
+  const double values[] = {1 + 0x1p-8 + 0x1p-40};
+  const Tensor narrow = Converted(TensorView(values, {1}), DType::kBF16);
+  EXPECT_EQ(static_cast<const uint16_t*>(narrow.view().data)[0], 0x3F81);
+}
+
 TEST(ConvertTest, RoundsToNearestEven) {
   for (const float value :
        {1e-8f, 2.9802322e-8f, 8.9406967e-8f, 1e-5f, 6.1e-5f, 6.1035156e-5f,

@@ -370,6 +370,41 @@ static void TestOutputs(void) {
   TearDown(&f);
 }
 
+/* 1 and 2.5 in 16 bits; out is rounded to its own type, lse stays f32. */
+static void TestTypes(void) {
+  static const uint16_t brain[] = {0x3F80, 0x4020, 0x3F80};
+  static const uint16_t half[] = {0x3C00, 0x4100, 0x3C00};
+  static const double wide[] = {1, 2.5, 1};
+  static const int64_t shape[] = {1, 1, 3, 1};
+  uint16_t out[3] = {0};
+  Fixture f;
+  regard_tensor v_view, out_view;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&v_view, brain, REGARD_BF16, 4, shape));
+  CHECK_OK(regard_tensor_init(&out_view, out, REGARD_F16, 4, shape));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &v_view));
+  CHECK_OK(regard_attend(f.problem, NULL, &out_view, &f.lse_view, NULL));
+  CHECK(out[0] == 0x3E00 && out[2] == 0x3E00); /* 1.5 */
+  CHECK(near(f.lse[0], log(3)));
+
+  CHECK_OK(regard_tensor_init(&v_view, half, REGARD_F16, 4, shape));
+  CHECK_OK(regard_tensor_init(&out_view, out, REGARD_BF16, 4, shape));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &v_view));
+  CHECK_OK(regard_attend(f.problem, NULL, &out_view, NULL, NULL));
+  CHECK(out[0] == 0x3FC0 && out[2] == 0x3FC0);
+  CHECK_FAILS(regard_attend(f.problem, NULL, &out_view, &out_view, NULL),
+              REGARD_ERROR_ARGUMENT, "lse: shape");
+  f.lse_view.dtype = REGARD_F64;
+  CHECK_FAILS(regard_attend(f.problem, NULL, &out_view, &f.lse_view, NULL),
+              REGARD_ERROR_ARGUMENT, "lse: type f64 beside q of f32");
+
+  CHECK_OK(regard_tensor_init(&v_view, wide, REGARD_F64, 4, shape));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &v_view));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &out_view, NULL, NULL),
+              REGARD_ERROR_UNSUPPORTED, "v: type f64 beside q of f32");
+  TearDown(&f);
+}
+
 static void TestOptions(void) {
   regard_options* options = NULL;
   Fixture f;
@@ -534,6 +569,7 @@ int main(void) {
   TestScores();
   TestAlibiAndSink();
   TestOutputs();
+  TestTypes();
   TestOptions();
   TestPlans();
   TestWeightTiles();

@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "tensor/convert.h"
+
 namespace regard::inline v0 {
 
 namespace {
@@ -55,6 +57,9 @@ GuardedArray::GuardedArray(DType dtype, const Dims& shape, Layout layout) {
     } else if (dtype == DType::kF64) {
       const double nan = std::numeric_limits<double>::quiet_NaN();
       std::memcpy(memory_.data() + at, &nan, item);
+    } else if (dtype == DType::kBF16 || dtype == DType::kF16) {
+      const uint16_t nan = 0x7FFF;
+      std::memcpy(memory_.data() + at, &nan, item);
     }
   }
   untouched_ = memory_;
@@ -78,6 +83,11 @@ void GuardedArray::Set(int64_t i, double value) {
     std::memcpy(at, &narrow, sizeof(narrow));
   } else if (view_.dtype == DType::kF64) {
     std::memcpy(at, &value, sizeof(value));
+  } else if (view_.dtype == DType::kBF16 || view_.dtype == DType::kF16) {
+    const float wide = static_cast<float>(value);
+    const uint16_t half =
+        view_.dtype == DType::kBF16 ? BF16FromF32(wide) : F16FromF32(wide);
+    std::memcpy(at, &half, sizeof(half));
   } else {
     *at = static_cast<unsigned char>(value);
   }
@@ -94,6 +104,12 @@ double GuardedArray::Get(int64_t i) const {
     double value;
     std::memcpy(&value, at, sizeof(value));
     return value;
+  }
+  if (view_.dtype == DType::kBF16 || view_.dtype == DType::kF16) {
+    uint16_t half;
+    std::memcpy(&half, at, sizeof(half));
+    return static_cast<double>(view_.dtype == DType::kBF16 ? F32FromBF16(half)
+                                                           : F32FromF16(half));
   }
   return *at;
 }
@@ -202,9 +218,8 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
                                         : random.Of(kShort);
 
   q_ = GuardedArray(request.dtype, {batch, heads, queries, depth}, layout());
-  k_ = GuardedArray(request.dtype, {batch, kv_heads, keys, depth}, layout());
-  v_ = GuardedArray(request.dtype, {batch, kv_heads, keys, value_size},
-                    layout());
+  k_ = GuardedArray(request.k, {batch, kv_heads, keys, depth}, layout());
+  v_ = GuardedArray(request.v, {batch, kv_heads, keys, value_size}, layout());
   const double q_scale = random.Chance(5) ? 30 : 1;  // also peaked rows
   for (int64_t i = 0; i < q_.view().NumElements(); ++i) {
     q_.Set(i,
@@ -399,6 +414,23 @@ bool AttentionCase::GuardsIntact() const {
 
 namespace {
 
+double NumberAt(const TensorView& view, int64_t at) {
+  switch (view.dtype) {
+    case DType::kF64:
+      return view.As<double>()[at];
+    case DType::kF32:
+      return static_cast<double>(view.As<float>()[at]);
+    case DType::kBF16:
+      return static_cast<double>(
+          F32FromBF16(static_cast<const uint16_t*>(view.data)[at]));
+    case DType::kF16:
+      return static_cast<double>(
+          F32FromF16(static_cast<const uint16_t*>(view.data)[at]));
+    default:
+      return static_cast<const uint8_t*>(view.data)[at];
+  }
+}
+
 // Element [b, h, i, j] of an array that broadcasts.
 double BroadcastElement(const TensorView& view, int64_t b, int64_t h, int64_t i,
                         int64_t j) {
@@ -408,11 +440,7 @@ double BroadcastElement(const TensorView& view, int64_t b, int64_t h, int64_t i,
     if (view.shape[axis] == 1) continue;
     at += index[4 - view.rank() + axis] * view.strides[axis];
   }
-  if (view.dtype == DType::kF32) {
-    return static_cast<double>(view.As<float>()[at]);
-  }
-  if (view.dtype == DType::kF64) return view.As<double>()[at];
-  return static_cast<const uint8_t*>(view.data)[at];
+  return NumberAt(view, at);
 }
 
 // The lengths of batch entry b.
@@ -503,8 +531,7 @@ template <typename T>
 T Element(const TensorView& view, int64_t b, int64_t h, int64_t i, int64_t d) {
   const int64_t at = b * view.strides[0] + h * view.strides[1] +
                      i * view.strides[2] + d * view.strides[3];
-  return view.dtype == DType::kF32 ? static_cast<T>(view.As<float>()[at])
-                                   : static_cast<T>(view.As<double>()[at]);
+  return static_cast<T>(NumberAt(view, at));
 }
 
 // The sum of term(i) for i in [0, count), in T.
@@ -527,10 +554,10 @@ T SumOf(int64_t count, Order order, const Term& term) {
   return total;
 }
 
-}  // namespace
-
-template <typename T>
-AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
+// `round` is applied to what each operation of a library returns.
+template <typename T, typename Round>
+AttentionResult Plain(const AttentionProblem& p, Order order,
+                      const Round& round) {
   const int64_t batch = p.q.shape[0], heads = p.q.shape[1];
   const int64_t queries = p.q.shape[2], depth = p.q.shape[3];
   const int64_t kv_heads = p.k.shape[1], keys = p.k.shape[2];
@@ -553,19 +580,21 @@ AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
       T& s = weights[static_cast<size_t>(j)];
       s = -kInfinity;
       if (!Visible(p, b, h, i, j)) continue;
-      s = scale * SumOf<T>(depth, order, [&](int64_t d) {
-            return Element<T>(p.q, b, h, i, d) * Element<T>(p.k, b, kv, j, d);
-          });
+      s = round(SumOf<T>(depth, order, [&](int64_t d) {
+        return Element<T>(p.q, b, h, i, d) * Element<T>(p.k, b, kv, j, d);
+      }));
+      s = round(scale * s);
       if (p.softcap) {
         const T cap = static_cast<T>(*p.softcap);
-        s = cap * std::tanh(s / cap);
+        s = round(cap * round(std::tanh(round(s / cap))));
       }
       if (p.bias.given()) {
-        s += static_cast<T>(BroadcastElement(p.bias, b, h, i, j));
+        s = round(s + static_cast<T>(BroadcastElement(p.bias, b, h, i, j)));
       }
       if (p.alibi_slopes.given()) {
-        s -= static_cast<T>(BroadcastElement(p.alibi_slopes, 0, 0, 0, h)) *
-             static_cast<T>(std::abs(PositionOf(p, b, i) - j));
+        s = round(s -
+                  static_cast<T>(BroadcastElement(p.alibi_slopes, 0, 0, 0, h)) *
+                      static_cast<T>(std::abs(PositionOf(p, b, i) - j)));
       }
       if (s > max) max = s;
     }
@@ -581,7 +610,7 @@ AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
     }
     for (int64_t j = 0; j < keys; ++j) {
       T& weight = weights[static_cast<size_t>(j)];
-      if (sum != 0) weight /= sum;
+      if (sum != 0) weight = round(weight / sum);
       result.weights.AsMutable<double>()[row * keys + j] =
           static_cast<double>(weight);
     }
@@ -591,10 +620,25 @@ AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
         return weight == 0 ? 0 : weight * Element<T>(p.v, b, kv, j, e);
       });
       result.out.AsMutable<double>()[row * value_size + e] =
-          static_cast<double>(out);
+          static_cast<double>(round(out));
     }
   }
   return result;
+}
+
+}  // namespace
+
+template <typename T>
+AttentionResult PlainAttention(const AttentionProblem& p, Order order) {
+  return Plain<T>(p, order, [](T x) { return x; });
+}
+
+AttentionResult PlainHalfAttention(const AttentionProblem& p, DType half,
+                                   Order order) {
+  return Plain<float>(p, order, [half](float x) {
+    return half == DType::kBF16 ? F32FromBF16(BF16FromF32(x))
+                                : F32FromF16(F16FromF32(x));
+  });
 }
 
 template AttentionResult PlainAttention<float>(const AttentionProblem&, Order);

@@ -42,10 +42,12 @@ class GuardedArray {
   MutableTensorView view_;
 };
 
-// What is asked for; the same numbers whatever type and layout they get.
+// What is asked for; the same numbers, rounded, whatever type and layout they
+// get.
 struct CaseRequest {
   uint64_t seed = 0;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // of q
+  DType k = dtype, v = dtype;
   bool odd_layouts = false;
   // Keys that no query sees get NaN and infinities in k and v.
   bool poison_hidden = true;
@@ -83,6 +85,11 @@ enum class Order { kForward, kBackward, kFourChains };
 template <typename T>
 AttentionResult PlainAttention(const AttentionProblem& problem,
                                Order order = Order::kForward);
+
+// The same in bf16 or f16 as PyTorch evaluates it: matmul, scale, softmax and
+// matmul one after the other, each of them in f32, what it returns rounded.
+AttentionResult PlainHalfAttention(const AttentionProblem& problem, DType half,
+                                   Order order = Order::kForward);
 
 }  // namespace regard::inline v0
 
