@@ -46,45 +46,59 @@ std::string ChosenFormat(const Options& options) {
   return format;
 }
 
+// Of lse and weights.
+DType ArithmeticType(const AttentionProblem& problem) {
+  return problem.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+}
+
 // Bytes of everything that was asked for.
 int64_t ResultBytes(const AttentionProblem& problem, const Options& options) {
-  const auto size = [&](int64_t last) {
+  const auto size = [&](int64_t last, DType dtype) {
     Dims shape = problem.q.shape;
     shape[3] = last;
-    return CheckedMul(NumElements(shape),
-                      static_cast<int64_t>(ItemSize(problem.q.dtype)),
+    return CheckedMul(NumElements(shape), static_cast<int64_t>(ItemSize(dtype)),
                       "attend: size");
   };
-  int64_t bytes = size(problem.v.shape[3]);
-  if (options.lse) bytes = CheckedAdd(bytes, size(1), "attend: size");
+  const DType arithmetic = ArithmeticType(problem);
+  int64_t bytes = size(problem.v.shape[3], problem.q.dtype);
+  if (options.lse) {
+    bytes = CheckedAdd(bytes, size(1, arithmetic), "attend: size");
+  }
   if (options.weights) {
-    bytes = CheckedAdd(bytes, size(problem.k.shape[2]), "attend: size");
+    bytes =
+        CheckedAdd(bytes, size(problem.k.shape[2], arithmetic), "attend: size");
   }
   return bytes;
 }
 
 AttentionResult Compute(AttentionPlan& plan, const AttentionProblem& problem,
                         const Options& options) {
-  const DType dtype = problem.q.dtype;
+  const DType arithmetic = ArithmeticType(problem);
   Dims shape = problem.q.shape;
   AttentionResult result;
   AttentionOutputs outputs;
   shape[3] = problem.v.shape[3];
-  result.out = Tensor(dtype, shape);
+  result.out = Tensor(problem.q.dtype, shape);
   outputs.out = result.out.mutable_view();
-  result.lse = Tensor(dtype, {shape[0], shape[1], shape[2]});
+  result.lse = Tensor(arithmetic, {shape[0], shape[1], shape[2]});
   outputs.lse = result.lse.mutable_view();
   if (options.weights) {
     shape[3] = problem.k.shape[2];
-    result.weights = Tensor(dtype, shape);
+    result.weights = Tensor(arithmetic, shape);
     outputs.weights = result.weights.mutable_view();
   }
   plan.Run(problem, outputs);
   return result;
 }
 
-void Write(const AttendProblem& attend, const AttentionResult& result,
-           const Options& options, const std::string& format) {
+void Write(const AttendProblem& attend, AttentionResult& result,
+           const Options& options, const std::string& format,
+           Console& console) {
+  if (format != "safetensors" && result.out.dtype() == DType::kBF16) {
+    console.Note("out was converted from bf16, which " + format +
+                 " doesn't know, to f32");
+    result.out = Converted(result.out, DType::kF32);
+  }
   const auto given = [&](const Tensor& tensor) {
     return tensor.view().Reshaped(attend.Given(tensor.shape()));
   };
@@ -132,12 +146,12 @@ void Run(const Options& options, Context& context) {
           options.weights ? "leave --weights out" : "give fewer queries");
     }
     if (options.output.path) RequireWritable(*options.output.path);
-    const AttentionResult result = Compute(plan, problem, options);
+    AttentionResult result = Compute(plan, problem, options);
     if (format.empty()) {
       PrintSummary(attend, plan, result, context);
       return;
     }
-    Write(attend, result, options, format);
+    Write(attend, result, options, format, context.console);
     ReportWritten(context, *options.output.path, format);
   } catch (const Error& error) {
     if (error.subject().starts_with("AttentionPlan")) RethrowAsOurs(error);

@@ -37,7 +37,7 @@ Tensor ReadFloats(const std::string& option,
   if (!IsFloating(array.dtype())) {
     throw Error(ErrorKind::kUnsupported, *spec,
                 std::string(option) + " has the type " + Name(array.dtype()),
-                "save it as f32 or f64");
+                "save it as f64, f32, bf16 or f16");
   }
   return array;
 }
@@ -182,12 +182,10 @@ void AttendProblem::ReadArrays(const AttendInputs& inputs, Console& console) {
                     ToString(k_.shape()) + ", " + ToString(v_.shape()),
                 "give all three as [L, D], [H, L, D] or [B, H, L, D]");
   }
-  const bool wide = q_.dtype() == DType::kF64 || k_.dtype() == DType::kF64 ||
-                    v_.dtype() == DType::kF64;
-  const DType dtype = wide ? DType::kF64 : DType::kF32;
-  ConvertTo(dtype, "q", q_, console);
-  ConvertTo(dtype, "k", k_, console);
-  ConvertTo(dtype, "v", v_, console);
+  // The engine refuses f64 beside a narrower q, whose type out has.
+  if (k_.dtype() == DType::kF64 || v_.dtype() == DType::kF64) {
+    ConvertTo(DType::kF64, "q", q_, console);
+  }
   problem_.q = AsRank4(q_);
   problem_.k = AsRank4(k_);
   problem_.v = AsRank4(v_);

@@ -45,8 +45,10 @@ Range RangeOf(const Tensor& tensor) {
   Range range;
   if (tensor.dtype() == DType::kF64) {
     Measure<double>(tensor, range);
-  } else {
+  } else if (tensor.dtype() == DType::kF32) {
     Measure<float>(tensor, range);
+  } else {
+    Measure<float>(Converted(tensor, DType::kF32), range);
   }
   return range;
 }

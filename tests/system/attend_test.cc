@@ -185,12 +185,68 @@ TEST_F(AttendTest, NothingAtAllIsLegal) {
               1e-6);
 }
 
-TEST_F(AttendTest, SixteenBitArraysAreConvertedAndSaid) {
+// q, k and v are read as they are; out has q's type, the rest is f32.
+TEST_F(AttendTest, SixteenBitArrays) {
+  WriteArrays({20, 8}, {30, 8}, {30, 8});
+  for (const DType type : {DType::kBF16, DType::kF16}) {
+    const Tensor q = Converted(q_, type), k = Converted(k_, type),
+                 v = Converted(v_, type);
+    WriteSafeTensors(folder_ / "qkv.safetensors",
+                     {{"q", q}, {"k", k}, {"v", v}});
+    const std::vector<std::string> attend = {"attend",
+                                             "--q",
+                                             "qkv.safetensors:q",
+                                             "--k",
+                                             "qkv.safetensors:k",
+                                             "--v",
+                                             "qkv.safetensors:v",
+                                             "--lse",
+                                             "--weights"};
+    const auto run = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> all = attend;
+      all.insert(all.end(), more.begin(), more.end());
+      const Finished finished = RunRegard(all, {.directory = folder_.path()});
+      EXPECT_EQ(finished.status, 0) << finished.err;
+      return finished;
+    };
+    EXPECT_EQ(run({"-o", "out.safetensors", "--quiet"}).err, "");
+    const Tensor out = ReadArray(folder_ / "out.safetensors:out");
+    EXPECT_EQ(out.dtype(), type);
+    EXPECT_EQ(ReadArray(folder_ / "out.safetensors:lse").dtype(), DType::kF32);
+    const Tensor weights = ReadArray(folder_ / "out.safetensors:weights");
+    EXPECT_EQ(weights.dtype(), DType::kF32);
+    const Tensor wide_q = Converted(q, DType::kF32),
+                 wide_k = Converted(k, DType::kF32),
+                 wide_v = Converted(v, DType::kF32);
+    const std::vector<double> expected =
+        Expected(wide_q.As<float>(), wide_k.As<float>(), wide_v.As<float>(), 20,
+                 30, 8, 8, [](int64_t, int64_t, double s) { return s; });
+    const Tensor wide = Converted(out, DType::kF64);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(wide.As<double>()[i], expected[i],
+                  type == DType::kBF16 ? 0.01 : 0.001);
+    }
+    // In npz, bf16 becomes f32.
+    const Finished npz = run({"-o", "out.npz"});
+    const bool brain = type == DType::kBF16;
+    EXPECT_EQ(npz.err.find("note: out was converted from bf16") != npz.err.npos,
+              brain)
+        << npz.err;
+    EXPECT_EQ(ReadArray(folder_ / "out.npz:out").dtype(),
+              brain ? DType::kF32 : DType::kF16);
+    EXPECT_THAT(run({}).out, HasSubstr(std::string(Name(type)) + "   "));
+  }
+}
+
+// One type beside another needs no word, unless one is f64.
+TEST_F(AttendTest, TypesThatDiffer) {
   WriteArrays({3, 4}, {3, 4}, {3, 4});
-  WriteNpy(folder_ / "q.npy", Converted(q_, DType::kF16));
-  const Finished finished = Attend({});
-  EXPECT_EQ(finished.status, 0);
-  EXPECT_EQ(finished.err, "regard: note: q was converted from f16 to f32\n");
+  WriteNpy(folder_ / "k.npy", Converted(k_, DType::kF16));
+  EXPECT_EQ(Attend({}).err, "");
+  WriteNpy(folder_ / "v.npy", Converted(v_, DType::kF64));
+  const Finished wide = Attend({});
+  EXPECT_EQ(wide.status, 0);
+  EXPECT_EQ(wide.err, "regard: note: q was converted from f32 to f64\n");
   EXPECT_EQ(Attend({"--quiet"}).err, "");
 }
 
