@@ -89,6 +89,18 @@ function(regard_test name)
       ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1)
 endfunction()
 
+# The program counts its allocations (tests/support/allocations.h).
+function(regard_counts_allocations target)
+  if(NOT REGARD_TESTS)
+    return()
+  endif()
+  target_sources(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests/support/allocations.cc)
+  foreach(function malloc calloc realloc aligned_alloc free)
+    target_link_options(${target} PRIVATE LINKER:--wrap=${function})
+  endforeach()
+endfunction()
+
 # A C program that uses the library: what sanitizers add to the library's C++
 # needs their C++ runtime in the program.
 function(regard_c_program target)

@@ -2,33 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <new>
 
 #include "regard/attention.h"
+#include "tests/support/allocations.h"
 #include "tests/support/compare.h"
 #include "tests/support/kernels.h"
-
-namespace {
-std::atomic<int64_t> allocations{0};
-
-void* Counted(std::size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return Counted(size); }
-void* operator new[](std::size_t size) { return Counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace regard::inline v0 {
 namespace {
@@ -205,9 +184,9 @@ TEST_F(PlanTest, RunAllocatesNothing) {
     for (const int threads : {1, 2}) {
       AttentionPlan plan(problem_, OptionsFor(kernel, threads));
       plan.Run(problem_, outputs_);  // starts the threads
-      const int64_t before = allocations;
+      const int64_t before = Allocations();
       for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
-      EXPECT_EQ(allocations - before, 0) << kernel.Name() << " " << threads;
+      EXPECT_EQ(Allocations() - before, 0) << kernel.Name() << " " << threads;
     }
   }
 }

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -12,32 +10,7 @@
 
 #include "capi/boundary.h"
 #include "regard/mask.h"
-
-namespace {
-
-// Allocations until one fails; negative: none does.
-std::atomic<int64_t> allowed{-1};
-
-void* MaybeAllocate(std::size_t size) {
-  if (allowed >= 0 && allowed-- == 0) {
-    allowed = 0;  // and all after it
-    throw std::bad_alloc();
-  }
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return MaybeAllocate(size); }
-void* operator new[](std::size_t size) { return MaybeAllocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "tests/support/allocations.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -168,9 +141,9 @@ TEST(MemoryTest, RunsOutAtAnyAllocation) {
   int64_t n = 0;
   for (; status != REGARD_OK && n < 1000; ++n) {
     Scenario scenario;
-    allowed = n;
+    FailAllocationsAfter(n);
     status = scenario.Run();
-    allowed = -1;
+    FailAllocationsAfter(-1);
     if (status != REGARD_OK) {
       ASSERT_EQ(status, REGARD_ERROR_MEMORY) << n << regard_last_message();
       ASSERT_THAT(regard_last_message(), HasSubstr("not enough memory"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "tensor/convert.h"
@@ -534,6 +535,17 @@ T Element(const TensorView& view, int64_t b, int64_t h, int64_t i, int64_t d) {
   return static_cast<T>(NumberAt(view, at));
 }
 
+// Position i of the order's permutation of [0, count).
+int64_t Permuted(int64_t i, int64_t count, Order order) {
+  if (order == Order::kForward) return i;
+  if (order == Order::kBackward) return count - 1 - i;
+  // A step without a common divisor comes by everywhere.
+  const int64_t seed = static_cast<int64_t>(order) * 7919;
+  int64_t step = seed % count + 1;
+  while (std::gcd(step, count) != 1) ++step;
+  return (seed + i * step) % count;
+}
+
 // The sum of term(i) for i in [0, count), in T.
 template <typename T, typename Term>
 T SumOf(int64_t count, Order order, const Term& term) {
@@ -547,7 +559,7 @@ T SumOf(int64_t count, Order order, const Term& term) {
   for (int64_t begin = 0; begin < count; begin += kPiece) {
     T piece = 0;
     for (int64_t i = begin; i < std::min(begin + kPiece, count); ++i) {
-      piece += term(order == Order::kForward ? i : count - 1 - i);
+      piece += term(Permuted(i, count, order));
     }
     total += piece;
   }
@@ -565,6 +577,9 @@ AttentionResult Plain(const AttentionProblem& p, Order order,
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   const T scale = static_cast<T>(p.scale.value_or(
       depth == 0 ? 0 : 1 / std::sqrt(static_cast<double>(depth))));
+  // Scaled before the product or after it: evaluations do either.
+  const bool scale_q = static_cast<int64_t>(order) % 2 == 1;
+  const T before = scale_q ? scale : T{1}, after = scale_q ? T{1} : scale;
 
   AttentionResult result;
   result.out = Tensor(DType::kF64, {batch, heads, queries, value_size});
@@ -581,9 +596,10 @@ AttentionResult Plain(const AttentionProblem& p, Order order,
       s = -kInfinity;
       if (!Visible(p, b, h, i, j)) continue;
       s = round(SumOf<T>(depth, order, [&](int64_t d) {
-        return Element<T>(p.q, b, h, i, d) * Element<T>(p.k, b, kv, j, d);
+        return before * Element<T>(p.q, b, h, i, d) *
+               Element<T>(p.k, b, kv, j, d);
       }));
-      s = round(scale * s);
+      s = round(after * s);
       if (p.softcap) {
         const T cap = static_cast<T>(*p.softcap);
         s = round(cap * round(std::tanh(round(s / cap))));
