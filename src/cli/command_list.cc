@@ -3,6 +3,7 @@
 namespace regard::inline v0 {
 
 extern const Command kAttendCommand;
+extern const Command kBenchCommand;
 extern const Command kDemoCommand;
 extern const Command kInfoCommand;
 extern const Command kMapCommand;
@@ -13,7 +14,7 @@ extern const Command kTokenizeCommand;
 const std::vector<const Command*>& Commands() {
   static const std::vector<const Command*> commands = {
       &kMapCommand,  &kRankCommand,   &kTokenizeCommand, &kAttendCommand,
-      &kInfoCommand, &kModelsCommand, &kDemoCommand,
+      &kInfoCommand, &kModelsCommand, &kBenchCommand,    &kDemoCommand,
   };
   return commands;
 }

@@ -1,4 +1,3 @@
-#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -7,6 +6,7 @@
 #include "base/strings.h"
 #include "cli/facts.h"
 #include "cli/info.h"
+#include "cli/machine.h"
 #include "regard/attention.h"
 #include "regard/model.h"
 #include "regard/version.h"
@@ -14,17 +14,6 @@
 namespace regard::inline v0 {
 
 namespace {
-
-// As Linux names it; "" elsewhere.
-std::string Processor() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("model name")) continue;
-    const size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
-    return begin == line.npos ? "" : line.substr(begin);
-  }
-  return "";
-}
 
 void AddList(Facts& facts, const char* key,
              const std::vector<std::string>& names, const std::string& text) {
@@ -39,7 +28,7 @@ void PrintMachineInfo(Context& context) {
   const std::vector<std::string> usable = UsableInstructionSets();
   Facts facts;
   facts.Add("version", REGARD_VERSION);
-  facts.Add("processor", Processor());
+  facts.Add("processor", ProcessorName());
   facts.Add("cores", static_cast<int64_t>(std::thread::hardware_concurrency()));
   facts.Add("threads", ResolveThreads(context.common.threads));
   AddList(facts, "instruction_sets_built", BuiltInstructionSets(),

@@ -83,8 +83,10 @@ Progress::Progress(const Console& console, std::string label, int64_t total)
       label_(std::move(label)),
       total_(total) {}
 
-Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
+  if (drawn_.exchange(false)) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::Add(int64_t steps) {

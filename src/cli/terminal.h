@@ -55,6 +55,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void Add(int64_t steps);
+  // Takes the line away until it is drawn again: before something is printed.
+  void Clear();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -14,6 +14,7 @@ DIRECT = {
     "io": ["tensor"],
     "text": ["io"],
     "attention": ["tensor"],
+    "bench": ["attention"],
     "lens": ["attention"],
     "nn": ["attention"],
     "model": ["text", "io", "nn"],
@@ -33,7 +34,7 @@ OWNER = {
 
 # Third-party headers and the only places that may include them.
 LIBRARIES = {
-    r"hwy/": ["attention/kernels", "tensor", "nn", "lens"],
+    r"hwy/": ["attention/kernels", "bench", "tensor", "nn", "lens"],
     r"oneapi/dnnl/|dnnl": ["nn"],
     r"unicode/": ["text"],
     r"cairo|pango|png\.h|glib": ["render"],

@@ -1,15 +1,15 @@
-#include "stream_read.h"
+#include "bench/stream_read.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "stream_read.cc"
+#define HWY_TARGET_INCLUDE "bench/stream_read.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h:
-#include <benchmark/benchmark.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "attention/kernels/target_index.h"
 #include "base/parallel_for.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,17 +18,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kSums = 8;
-constexpr size_t kAheadBytes = 4096;
+constexpr size_t kAheadBytes = 4096, kLineBytes = 64;
 
-void SumFloats(const float* data, size_t count, float* sink) {
-  const hn::ScalableTag<float> d;
+// As integers: no value that is slow to add. The last part that fills no kSums
+// vectors is left out.
+uint32_t SumWords(const uint32_t* data, size_t count) {
+  const hn::ScalableTag<uint32_t> d;
   const size_t lanes = hn::Lanes(d);
   hn::Vec<decltype(d)> sums[kSums];
   HWY_UNROLL(8)
   for (int i = 0; i < kSums; ++i) sums[i] = hn::Zero(d);
   for (size_t at = 0; at + kSums * lanes <= count; at += kSums * lanes) {
-    for (size_t line = 0; line < kSums * lanes; line += 16) {
-      hwy::Prefetch(data + at + line + kAheadBytes / sizeof(float));
+    for (size_t line = 0; line < kSums * lanes;
+         line += kLineBytes / sizeof(uint32_t)) {
+      hwy::Prefetch(data + at + line + kAheadBytes / sizeof(uint32_t));
     }
     HWY_UNROLL(8)
     for (int i = 0; i < kSums; ++i) {
@@ -38,7 +41,7 @@ void SumFloats(const float* data, size_t count, float* sink) {
   }
   auto sum = sums[0];
   for (int i = 1; i < kSums; ++i) sum = hn::Add(sum, sums[i]);
-  *sink = hn::GetLane(sum);
+  return hn::GetLane(sum);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -48,20 +51,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace regard::inline v0 {
 
-HWY_EXPORT(SumFloats);
+HWY_EXPORT(SumWords);
 
-void RunStreamRead(std::span<const std::span<const float>> arrays,
+void RunStreamRead(std::span<const ByteSpan> arrays, SimdTarget target,
                    int threads) {
-  constexpr size_t kPiece = size_t{1} << 18;  // floats: 1 MiB
-  for (const std::span<const float> array : arrays) {
-    const int64_t pieces =
+  constexpr size_t kPiece = size_t{1} << 20;  // bytes
+  const auto sum = HWY_DISPATCH_TABLE(SumWords)[TargetIndex(target)];
+  for (const ByteSpan array : arrays) {
+    const auto pieces =
         static_cast<int64_t>((array.size() + kPiece - 1) / kPiece);
     ParallelFor(pieces, threads, [&](int64_t piece, int) {
       const size_t begin = static_cast<size_t>(piece) * kPiece;
-      float sink = 0;
-      HWY_DYNAMIC_DISPATCH(SumFloats)
-      (array.data() + begin, std::min(kPiece, array.size() - begin), &sink);
-      benchmark::DoNotOptimize(sink);
+      // Tensors are aligned for every type.
+      const auto* words =
+          reinterpret_cast<const uint32_t*>(array.data() + begin);
+      [[maybe_unused]] volatile uint32_t sink =
+          sum(words, std::min(kPiece, array.size() - begin) / sizeof(uint32_t));
     });
   }
 }
