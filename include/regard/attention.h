@@ -42,6 +42,29 @@ struct QueryOffset {
   }
 };
 
+// Keys that overwrite each other: key j lies in slot j while j < first_keys,
+// then in slot first_keys + (j - first_keys) % period. Of a sequence of n keys
+// the first `first_keys` and the last `period` are held; no query may see
+// another one. Keys keep their true positions.
+struct KeyRing {
+  int64_t first_keys = 0, period = 0;
+};
+
+// Sequences of different lengths in one call. S sequences, each with masks,
+// bias, offset and results of its own, as if it had been given alone, bit for
+// bit: in what a mask or bias says, B means the sequence, Lq and Lk those of
+// the longest, and query and key 0 its own first.
+//
+//   packed    query_starts: q, out, lse and weights are [1, Hq, total, ...];
+//             key_starts: k and v are [1, Hkv, total, ...]
+//   lengths   key_lengths: the first keys of [S, Hkv, capacity, ...] are real
+//   pages     block_table and key_lengths: k and v are [pages, Hkv, page rows,
+//             ...]; key j of sequence s is row j % rows of page
+//             block_table[s, j / rows]
+//   ring      key_lengths, as many as there ever were, on capacity or pages
+//
+// Queries may be packed or not, beside any keys. Nothing is read of what lies
+// behind a length.
 struct AttentionProblem {
   // Each f32, bf16 or f16 (arithmetic, lse and weights are then f32), or q f64
   // and k and v of any floating type (f64); any strides.
@@ -64,6 +87,13 @@ struct AttentionProblem {
   // be merged are made without: multiply the merged out by sigmoid(lse -
   // sink_logit).
   TensorView sink_logit;
+  // Each i32 or i64, any strides. Cumulative: 0 first, in order, the total
+  // last.
+  TensorView query_starts;  // [S + 1]
+  TensorView key_starts;    // [S + 1]
+  TensorView key_lengths;   // [S]
+  TensorView block_table;   // [S, n]; entries behind a length are not read
+  std::optional<KeyRing> ring;
 };
 
 struct AttentionOptions {
@@ -111,9 +141,13 @@ struct TileCounts {
 };
 
 // The choice of kernel, tiles and scratch for one problem, made once: Run any
-// number of times on problems of the same shapes and types, with any mask, bias
-// and scale. Run allocates nothing, and is not to be called from two threads at
-// once on one plan.
+// number of times on problems of the same types, heads and head sizes, with any
+// mask, bias and scale, that are no larger: no more sequences, none of more
+// queries than the longest, none of more keys than storage can hold (capacity,
+// pages of a row of the table). So one plan serves a growing cache. Up to 8
+// queries and more than 8 are served by different kernels: a plan for packed
+// sequences of more has both, other plans have one. Run allocates nothing, and
+// is not to be called from two threads at once on one plan.
 class AttentionPlan {
  public:
   // Checks the problem, chooses, and takes the scratch memory. `lse` and
@@ -124,10 +158,13 @@ class AttentionPlan {
   AttentionPlan(AttentionPlan&&) noexcept;
   AttentionPlan& operator=(AttentionPlan&&) noexcept;
 
-  // Error (kArgument) when shapes or types differ from the planned ones.
+  // Error (kArgument) when types or heads differ from the planned ones, or the
+  // problem is larger.
   void Run(const AttentionProblem& problem, const AttentionOutputs& outputs);
 
-  std::string kernel() const;                  // "decode", "flash", ...
+  // "decode", "flash", ...; "decode+flash" where short and long sequences are
+  // served by two.
+  std::string kernel() const;
   const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
   size_t scratch_bytes() const;
   // What the mask of a problem leaves, in tiles of the chosen kernel over all

@@ -15,8 +15,8 @@ AttentionResult Attend(const AttentionProblem& problem,
                        const AttentionOptions& options) {
   const ScopedFloatState float_state;
   const Problem p = Check(problem, "Attend");
-  const Plan plan = MakePlan(p, options, "Attend");
-  const Dims rows = {p.sequences, p.query_heads, p.query_length};
+  const Plan plan = MakePlan(p, PlanFor::kProblem, options, "Attend");
+  const Dims rows = {p.q.shape[0], p.query_heads, p.q.shape[2]};
   const auto with_last = [&](int64_t size) {
     Dims shape = rows;
     shape.push_back(size);
@@ -50,7 +50,8 @@ void ForEachWeightTile(const AttentionProblem& problem,
     throw Error(ErrorKind::kArgument, "ForEachWeightTile: sink",
                 "no function is given");
   }
-  const Plan plan = MakePlan(p, options, "ForEachWeightTile");
+  const Plan plan =
+      MakePlan(p, PlanFor::kProblem, options, "ForEachWeightTile");
   Outputs outputs;
   outputs.sink = &sink;
   plan.Run(p, outputs);
@@ -58,49 +59,55 @@ void ForEachWeightTile(const AttentionProblem& problem,
 
 // What a plan remembers of the problem it was made for.
 struct AttentionPlan::State {
-  struct Planned {
+  struct Input {
     const char* name;
-    Dims shape;
     DType dtype;
+    int64_t heads, size;
   };
+  using Inputs = std::array<Input, 3>;
 
   Plan plan;
-  std::array<Planned, 3> inputs;
+  Inputs inputs;
 
-  // Error (kArgument) for a shape or type other than the planned one.
+  static Inputs InputsOf(const Problem& p) {
+    return {{{"q", p.q.dtype, p.query_heads, p.head_size},
+             {"k", p.k.dtype, p.kv_heads, p.head_size},
+             {"v", p.v.dtype, p.kv_heads, p.value_size}}};
+  }
+  // Error (kArgument) for another type, or what the plan has no room for.
   void Require(const Problem& p, const std::string& function) const;
 };
 
 void AttentionPlan::State::Require(const Problem& p,
                                    const std::string& function) const {
-  const TensorView* const views[] = {&p.q, &p.k, &p.v};
+  const Inputs given = InputsOf(p);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Planned& planned = inputs[i];
+    const Input& planned = inputs[i];
     const auto fail = [&](const std::string& difference) {
       throw Error(ErrorKind::kArgument, function + ": " + planned.name,
                   difference, "make a plan for it");
     };
-    if (views[i]->shape != planned.shape) {
-      fail("shape " + ToString(views[i]->shape) + " is not the planned " +
-           ToString(planned.shape));
-    }
-    if (views[i]->dtype != planned.dtype) {
-      fail(std::string("type ") + Name(views[i]->dtype) +
+    if (given[i].dtype != planned.dtype) {
+      fail(std::string("type ") + Name(given[i].dtype) +
            " is not the planned " + Name(planned.dtype));
     }
+    if (given[i].heads != planned.heads || given[i].size != planned.size) {
+      fail(std::to_string(given[i].heads) + " heads of size " +
+           std::to_string(given[i].size) + " are not the planned " +
+           std::to_string(planned.heads) + " of size " +
+           std::to_string(planned.size));
+    }
   }
+  plan.RequireRoom(p, function);
 }
 
 AttentionPlan::AttentionPlan(const AttentionProblem& problem,
                              const AttentionOptions& options) {
   const ScopedFloatState float_state;
   const Problem p = Check(problem, "AttentionPlan");
-  const auto planned = [](const char* name, const TensorView& view) {
-    return State::Planned{name, view.shape, view.dtype};
-  };
   state_ = std::make_unique<State>(
-      State{MakePlan(p, options, "AttentionPlan"),
-            {planned("q", p.q), planned("k", p.k), planned("v", p.v)}});
+      State{MakePlan(p, PlanFor::kLargest, options, "AttentionPlan"),
+            State::InputsOf(p)});
 }
 
 AttentionPlan::~AttentionPlan() = default;
@@ -117,19 +124,23 @@ void AttentionPlan::Run(const AttentionProblem& problem,
 }
 
 TileCounts AttentionPlan::CountTiles(const AttentionProblem& problem) const {
-  const KernelNeeds& needs = state_->plan.needs;
-  return regard::CountTiles(Check(problem, "AttentionPlan::CountTiles"),
-                            needs.tile_queries, needs.tile_keys);
+  const Problem p = Check(problem, "AttentionPlan::CountTiles");
+  TileCounts counts;
+  for (const Stage& stage : state_->plan.stages) {
+    regard::CountTiles(p, stage.query_lengths, stage.needs.tile_queries,
+                       stage.needs.tile_keys, counts);
+  }
+  return counts;
 }
 
 const std::string& AttentionPlan::instruction_set() const {
-  return state_->plan.needs.instruction_set;
+  return state_->plan.stages.front().needs.instruction_set;
 }
 
-std::string AttentionPlan::kernel() const { return state_->plan.kernel->name; }
+std::string AttentionPlan::kernel() const { return state_->plan.KernelNames(); }
 
 size_t AttentionPlan::scratch_bytes() const {
-  return state_->plan.needs.scratch_bytes;
+  return state_->plan.scratch_bytes;
 }
 
 std::string AttentionPlan::Describe() const { return state_->plan.Describe(); }

@@ -6,6 +6,7 @@
 #include "attention/array_check.h"
 #include "attention/overlap.h"
 #include "attention/score/bias.h"
+#include "attention/sequence_check.h"
 
 namespace regard::inline v0 {
 
@@ -47,7 +48,7 @@ class Checker : public ArrayChecker {
            int64_t length, const Problem& problem) const;
   void Bytes(const TensorView& view) const;
   void Lengths(const std::vector<int64_t>& lengths, const char* name,
-               int64_t limit, const Problem& problem) const;
+               int64_t Sequence::*length, const Problem& problem) const;
 };
 
 void Checker::Broadcasts(const TensorView& view, const char* name,
@@ -117,13 +118,15 @@ void Checker::Term(const WindowMask& mask, const Problem&) const {
   }
 }
 
+// `length` is query_length or key_length.
 void Checker::Lengths(const std::vector<int64_t>& lengths, const char* name,
-                      int64_t limit, const Problem& p) const {
+                      int64_t Sequence::*length, const Problem& p) const {
   if (!lengths.empty() && static_cast<int64_t>(lengths.size()) != p.sequences) {
     Fail("mask", std::to_string(lengths.size()) + " " + name +
                      " lengths for B = " + std::to_string(p.sequences));
   }
   for (size_t i = 0; i < lengths.size(); ++i) {
+    const int64_t limit = p.PlaceOf(static_cast<int64_t>(i)).*length;
     if (lengths[i] < 0 || lengths[i] > limit) {
       Fail("mask", std::string(name) + " length " + std::to_string(lengths[i]) +
                        " of batch entry " + std::to_string(i) +
@@ -133,8 +136,8 @@ void Checker::Lengths(const std::vector<int64_t>& lengths, const char* name,
 }
 
 void Checker::Term(const LengthsMask& mask, const Problem& p) const {
-  Lengths(mask.query, "query", p.query_length, p);
-  Lengths(mask.key, "key", p.key_length, p);
+  Lengths(mask.query, "query", &Sequence::query_length, p);
+  Lengths(mask.key, "key", &Sequence::key_length, p);
 }
 
 void Checker::Ids(const TensorView& ids, const char* name, const char* letters,
@@ -229,19 +232,28 @@ void Checker::Masks(const Problem& p, bool offset_given) const {
   for (const MaskTerm& term : terms) {
     std::visit([&](const auto& mask) { Term(mask, p); }, term);
   }
-  if (!offset_given && p.query_length != p.key_length &&
-      (p.alibi_slopes.given() ||
-       std::any_of(terms.begin(), terms.end(), ComparesPositions))) {
+  if (offset_given ||
+      (!p.alibi_slopes.given() &&
+       std::none_of(terms.begin(), terms.end(), ComparesPositions))) {
+    return;
+  }
+  const int64_t different =
+      p.uniform() ? std::min<int64_t>(1, p.sequences) : p.sequences;
+  for (int64_t i = 0; i < different; ++i) {
+    const Sequence s = p.PlaceOf(i);
+    if (s.query_length == s.key_length) continue;
     Fail("query_offset",
          "not set, but a mask or ALiBi that compares positions meets Lq = " +
-             std::to_string(p.query_length) +
-             ", Lk = " + std::to_string(p.key_length),
+             std::to_string(s.query_length) +
+             ", Lk = " + std::to_string(s.key_length) +
+             (p.uniform() ? "" : " of sequence " + std::to_string(i)),
          "choose top-left, bottom-right or an explicit offset");
   }
 }
 
 // q, k and v agree with each other; fills the sizes.
-void CheckShapes(const Checker& check, Problem& p) {
+void CheckShapes(const Checker& check, const AttentionProblem& inputs,
+                 Problem& p) {
   const std::pair<const TensorView*, const char*> arrays[] = {
       {&p.q, "q"}, {&p.k, "k"}, {&p.v, "v"}};
   for (const auto& [view, name] : arrays) {
@@ -262,16 +274,17 @@ void CheckShapes(const Checker& check, Problem& p) {
     }
   }
   p.dtype = p.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  p.sequences = p.q.shape[0];
   p.query_heads = p.q.shape[1];
-  p.query_length = p.q.shape[2];
   p.head_size = p.q.shape[3];
   p.kv_heads = p.k.shape[1];
-  p.key_length = p.k.shape[2];
   p.value_size = p.v.shape[3];
-  check.Shape(p.k, "k", {p.sequences, p.kv_heads, p.key_length, p.head_size},
+  CheckSequences(check, inputs, p);
+  const bool of_sequences = !p.key_starts.given() && !p.block_table.given();
+  const int64_t batch = of_sequences ? p.sequences : p.k.shape[0];
+  const int64_t rows = p.k.shape[2];
+  check.Shape(p.k, "k", {batch, p.kv_heads, rows, p.head_size},
               "[B, Hkv, Lk, D] with q's B and D");
-  check.Shape(p.v, "v", {p.sequences, p.kv_heads, p.key_length, p.value_size},
+  check.Shape(p.v, "v", {batch, p.kv_heads, rows, p.value_size},
               "[B, Hkv, Lk, Dv] with k's B, Hkv and Lk");
   const bool divides =
       p.kv_heads == 0 ? p.query_heads == 0 : p.query_heads % p.kv_heads == 0;
@@ -308,12 +321,16 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   p.alibi_slopes = problem.alibi_slopes;
   p.sink_logit = problem.sink_logit;
   p.mask = &problem.mask;
-  CheckShapes(check, p);
+  p.query_starts = problem.query_starts;
+  p.key_starts = problem.key_starts;
+  p.key_lengths = problem.key_lengths;
+  p.block_table = problem.block_table;
+  CheckShapes(check, problem, p);
   CheckCountable(check, {p.sequences, p.kv_heads}, "[B, Hkv]");
   CheckCountable(check, {p.sequences, p.query_heads, p.query_length},
                  "[B, Hq, Lq]");
-  CheckCountable(check,
-                 {p.sequences, p.query_heads, p.query_length, p.value_size},
+  const int64_t rows = p.q.shape[2];
+  CheckCountable(check, {p.q.shape[0], p.query_heads, rows, p.value_size},
                  "[B, Hq, Lq, Dv]");
   if (problem.scale && !std::isfinite(*problem.scale)) {
     check.Fail("scale", std::to_string(*problem.scale) + " is not finite");
@@ -350,6 +367,7 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
     }
   }
   check.PerHead(p.sink_logit, "sink_logit", p);
+  CheckRing(check, p);
   return p;
 }
 
@@ -386,7 +404,11 @@ void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
                             {"v", &inputs.v},
                             {"bias", &inputs.bias},
                             {"alibi_slopes", &inputs.alibi_slopes},
-                            {"sink_logit", &inputs.sink_logit}};
+                            {"sink_logit", &inputs.sink_logit},
+                            {"query_starts", &inputs.query_starts},
+                            {"key_starts", &inputs.key_starts},
+                            {"key_lengths", &inputs.key_lengths},
+                            {"block_table", &inputs.block_table}};
   for (size_t i = 0; i < written.size(); ++i) {
     const NamedView& output = written[i];
     if (MayOverlapItself(*output.view)) refuse(output, "itself");
@@ -424,15 +446,15 @@ Outputs CheckOutputs(const AttentionProblem& inputs, const Problem& p,
   } rules[] = {
       {"out",
        &outputs.out,
-       {p.sequences, p.query_heads, p.query_length, p.value_size},
+       {p.q.shape[0], p.query_heads, p.q.shape[2], p.value_size},
        "[B, Hq, Lq, Dv]"},
       {"lse",
        &outputs.lse,
-       {p.sequences, p.query_heads, p.query_length},
+       {p.q.shape[0], p.query_heads, p.q.shape[2]},
        "[B, Hq, Lq]"},
       {"weights",
        &outputs.weights,
-       {p.sequences, p.query_heads, p.query_length, p.key_length},
+       {p.q.shape[0], p.query_heads, p.q.shape[2], p.key_length},
        "[B, Hq, Lq, Lk]"},
   };
   std::array<NamedView, 3> written;

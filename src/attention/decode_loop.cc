@@ -30,6 +30,9 @@ constexpr int64_t kUnitRows = 64;
 // Scratch for the parts of a wave.
 constexpr int64_t kWaveBytes = int64_t{16} << 20;
 
+// Units of a wave where they are short: some hundred KiB of list.
+constexpr int64_t kMostUnits = 4096;
+
 // Keys or values copied at a time where they can't be read in place.
 constexpr int64_t kCopiedRows = 16;
 
@@ -57,29 +60,42 @@ int64_t WholeVectors(int64_t elements, int64_t lanes) {
   return RoundUp(Sum(elements, lanes), lanes) - lanes;
 }
 
+// Rows of a kv head that are computed together.
+struct Unit {
+  int64_t index;  // among those of the run
+  Sequence sequence;
+  HeldBlocks blocks;
+  int64_t kv_head;
+  IndexRange rows;      // row r: query head r / Lq of the group, query r % Lq
+  int64_t first_block;  // number of its first block in the wave
+};
+
+struct Wave {
+  int64_t units = 0, blocks = 0;
+};
+
+// The next unit of a run.
+struct Cursor {
+  int64_t sequence = 0, kv_head = 0, row = 0;
+  int64_t units = 0;  // before it
+};
+
 }  // namespace
 
 template <typename T>
-DecodeGeometry<T>::DecodeGeometry(const Problem& p, const DecodeTable<T>& ops,
-                                  int threads) {
+DecodeGeometry<T>::DecodeGeometry(const Problem& p, const Workload& work,
+                                  const DecodeTable<T>& ops, int threads) {
   constexpr int64_t kSize = sizeof(T);
-  rows = Product(p.group(), p.query_length);
+  const int64_t rows = Product(p.group(), work.query_length);
   unit_rows = RoundUp(std::clamp<int64_t>(rows, 1, kUnitRows), kDecodeTileRows);
-  units_per_head = CeilDiv(rows, unit_rows);
-  units = Product(p.sequences * p.kv_heads, units_per_head);
-  key_blocks = CeilDiv(p.key_length, kKeysPerBlock<T>);
+  const int64_t units = std::max<int64_t>(
+      1,
+      Product(Product(work.sequences, p.kv_heads), CeilDiv(rows, unit_rows)));
+  most_units = std::min(units, kMostUnits);
   depth = WholeVectors(p.head_size, ops.decode.lanes);
   columns = WholeVectors(p.value_size, ops.decode.lanes);
   part_elements =
       Sum(Lines<T>(Product(unit_rows, columns)), 2 * Lines<T>(unit_rows));
-  unit_elements = Product(key_blocks, part_elements);
-  const int64_t unit_bytes =
-      std::max<int64_t>(1, Product(unit_elements, kSize));
-  wave_units = std::clamp<int64_t>(kWaveBytes / unit_bytes, 1,
-                                   std::max<int64_t>(1, units));
-  wave_bytes =
-      Product(wave_units, unit_bytes) / kScratchAlignment * kScratchAlignment +
-      kScratchAlignment;
   const int64_t elements =
       Sum(Sum(Lines<T>(Product(unit_rows, depth)),
               Lines<T>(Product(kCopiedRows, std::max(depth, columns)))),
@@ -92,7 +108,17 @@ DecodeGeometry<T>::DecodeGeometry(const Problem& p, const DecodeTable<T>& ops,
                        kMaxRuns<T>)*static_cast<int64_t>(sizeof(IndexRange)) +
                       2 * static_cast<int64_t>(sizeof(int64_t))),
               64);
-  scratch_bytes = Sum(wave_bytes, Product(worker_bytes, threads));
+  fixed_bytes = Sum(RoundUp(most_units * static_cast<int64_t>(sizeof(Unit)),
+                            int64_t{kScratchAlignment}),
+                    Product(worker_bytes, threads));
+  // The parts of all units, or of as many as a good wave has, or of the
+  // longest.
+  const int64_t blocks = CeilDiv(work.key_length, kKeysPerBlock<T>);
+  const int64_t longest =
+      std::max<int64_t>(1, Product(blocks, Product(part_elements, kSize)));
+  scratch_bytes = Sum(
+      fixed_bytes,
+      Product(longest, std::clamp<int64_t>(kWaveBytes / longest, 1, units)));
 }
 
 namespace {
@@ -103,14 +129,6 @@ struct Part {
   T* out;  // [unit_rows][columns]
   T* max;  // [unit_rows]; -infinity where no key is visible
   T* sum;  // [unit_rows]
-};
-
-// Rows of a kv head that are computed together.
-struct Unit {
-  int64_t index;
-  Sequence sequence;
-  int64_t kv_head;
-  IndexRange rows;  // row r: query head r / Lq of the group, query r % Lq
 };
 
 // A worker's memory.
@@ -142,7 +160,7 @@ class DecodeLoop {
         ops_(ops.flash),
         decode_(ops.decode),
         run_(run),
-        geometry_(problem, ops, run.threads),
+        geometry_(problem, run.work, ops, run.threads),
         scale_(problem.scale, problem.softcap,
                problem.bias.given() || problem.alibi_slopes.given() ||
                    problem.softcap != 0) {}
@@ -154,18 +172,18 @@ class DecodeLoop {
   static constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
   // Memory.
-  Part<T> PartOf(int64_t slot, int64_t block) const;
+  Unit* Units() const { return reinterpret_cast<Unit*>(run_.scratch); }
+  Part<T> PartOf(const Unit& unit, int64_t index) const;
   Worker WorkerOf(int worker) const;
-  Unit UnitOf(int64_t index) const;
   int64_t HeadOfRow(const Unit& unit, int64_t row) const;
   static int64_t QueryOfRow(const Unit& unit, int64_t row) {
     return row % unit.sequence.query_length;
   }
 
   // Tasks.
-  void BlockTask(const Unit& unit, int64_t slot, int64_t block,
-                 int worker) const;
-  void FinishTask(const Unit& unit, int64_t slot, int worker) const;
+  Wave NextWave(Cursor& next) const;
+  void BlockTask(const Unit& unit, int64_t index, int worker) const;
+  void FinishTask(const Unit& unit, int worker) const;
 
   // Scores of the rows against one key block: hidden ones at -infinity, in
   // worker.scores from the first key of the returned span on. The span is whole
@@ -199,7 +217,7 @@ class DecodeLoop {
   void Refine(const Unit& unit, int64_t row, T max, T sum,
               const Worker& worker) const;
   T Share(int64_t head, T max, T sum) const;
-  void FinishRow(const Unit& unit, int64_t slot, int64_t row, T* max, T* sum,
+  void FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
                  const Worker& worker) const;
   void Weights(const Unit& unit, IndexRange rows, const T* max, const T* sum,
                const Worker& worker) const;
@@ -219,17 +237,17 @@ class DecodeLoop {
 // ---------------------------------------------------------------- memory
 
 template <typename T>
-Part<T> DecodeLoop<T>::PartOf(int64_t slot, int64_t block) const {
-  T* out = reinterpret_cast<T*>(run_.scratch) + slot * geometry_.unit_elements +
-           block * geometry_.part_elements;
+Part<T> DecodeLoop<T>::PartOf(const Unit& unit, int64_t index) const {
+  T* out = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes) +
+           (unit.first_block + index) * geometry_.part_elements;
   T* max = out + Lines<T>(geometry_.unit_rows * geometry_.columns);
   return {out, max, max + Lines<T>(geometry_.unit_rows)};
 }
 
 template <typename T>
 DecodeWorker<T> DecodeLoop<T>::WorkerOf(int worker) const {
-  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.wave_bytes +
-                               worker * geometry_.worker_bytes);
+  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes -
+                               (worker + 1) * geometry_.worker_bytes);
   const auto take = [&at](int64_t elements) {
     T* part = at;
     at += Lines<T>(elements);
@@ -254,18 +272,6 @@ DecodeWorker<T> DecodeLoop<T>::WorkerOf(int worker) const {
 }
 
 template <typename T>
-Unit DecodeLoop<T>::UnitOf(int64_t index) const {
-  const int64_t head = index / geometry_.units_per_head;
-  const int64_t begin = index % geometry_.units_per_head * geometry_.unit_rows;
-  const Sequence sequence = p_.SequenceOf(head / p_.kv_heads);
-  const int64_t rows = p_.group() * sequence.query_length;
-  return {index,
-          sequence,
-          head % p_.kv_heads,
-          {begin, std::min(begin + geometry_.unit_rows, rows)}};
-}
-
-template <typename T>
 int64_t DecodeLoop<T>::HeadOfRow(const Unit& unit, int64_t row) const {
   return unit.kv_head * p_.group() + row / unit.sequence.query_length;
 }
@@ -277,30 +283,56 @@ void DecodeLoop<T>::Run() const {
   for (int worker = 0; worker < run_.threads; ++worker) {
     *WorkerOf(worker).packed = -1;
   }
-  const int64_t blocks = geometry_.key_blocks;
-  for (int64_t first = 0; first < geometry_.units;
-       first += geometry_.wave_units) {
-    const int64_t units =
-        std::min(geometry_.wave_units, geometry_.units - first);
+  Cursor next;
+  while (next.sequence < run_.sequences.count) {
+    const Wave wave = NextWave(next);
     const auto block = [&](int64_t task, int worker) {
       const ScopedFloatState float_state;
-      const int64_t slot = task / blocks;
-      BlockTask(UnitOf(first + slot), slot, task % blocks, worker);
+      const Unit& unit =
+          EntryOfTask(Units(), wave.units, task, &Unit::first_block);
+      BlockTask(unit, task - unit.first_block, worker);
     };
-    ParallelFor(units * blocks, run_.threads, std::cref(block));
-    const auto finish = [&](int64_t slot, int worker) {
+    ParallelFor(wave.blocks, run_.threads, std::cref(block));
+    const auto finish = [&](int64_t task, int worker) {
       const ScopedFloatState float_state;
-      FinishTask(UnitOf(first + slot), slot, worker);
+      FinishTask(Units()[task], worker);
     };
-    ParallelFor(units, run_.threads, std::cref(finish));
+    ParallelFor(wave.units, run_.threads, std::cref(finish));
   }
 }
 
+// As many units as there is memory for; moves the cursor behind them.
 template <typename T>
-void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t slot, int64_t block,
+Wave DecodeLoop<T>::NextWave(Cursor& next) const {
+  const int64_t room = (run_.scratch_bytes - geometry_.fixed_bytes) /
+                       (geometry_.part_elements * int64_t{sizeof(T)});
+  Wave wave;
+  while (next.sequence < run_.sequences.count &&
+         wave.units < geometry_.most_units) {
+    const Sequence sequence = p_.SequenceOf(run_.sequences[next.sequence]);
+    const HeldBlocks blocks(sequence, kKeysPerBlock<T>);
+    if (blocks.count > room - wave.blocks) break;
+    const int64_t rows = p_.group() * sequence.query_length;
+    const int64_t end = std::min(next.row + geometry_.unit_rows, rows);
+    Units()[wave.units++] = {next.units++, sequence,        blocks,
+                             next.kv_head, {next.row, end}, wave.blocks};
+    wave.blocks += blocks.count;
+    next.row = end;
+    if (next.row < rows) continue;
+    next.row = 0;
+    if (++next.kv_head < p_.kv_heads) continue;
+    next.kv_head = 0;
+    ++next.sequence;
+  }
+  return wave;
+}
+
+template <typename T>
+void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t index,
                               int worker) const {
   const Worker w = WorkerOf(worker);
-  const Part<T> part = PartOf(slot, block);
+  const Part<T> part = PartOf(unit, index);
+  const int64_t block = unit.blocks.BlockOf(index);
   std::fill(part.max, part.max + geometry_.unit_rows, kHidden);
   std::fill(part.sum, part.sum + geometry_.unit_rows, T{0});
   PackRows(unit, w);
@@ -312,8 +344,7 @@ void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t slot, int64_t block,
 }
 
 template <typename T>
-void DecodeLoop<T>::FinishTask(const Unit& unit, int64_t slot,
-                               int worker) const {
+void DecodeLoop<T>::FinishTask(const Unit& unit, int worker) const {
   const Worker w = WorkerOf(worker);
   for (int64_t row = unit.rows.begin; row < unit.rows.end;
        row += kDecodeStripRows) {
@@ -321,7 +352,7 @@ void DecodeLoop<T>::FinishTask(const Unit& unit, int64_t slot,
                              std::min(row + kDecodeStripRows, unit.rows.end)};
     T max[kDecodeStripRows], sum[kDecodeStripRows];
     for (int64_t r = rows.begin; r < rows.end; ++r) {
-      FinishRow(unit, slot, r, max + (r - row), sum + (r - row), w);
+      FinishRow(unit, r, max + (r - row), sum + (r - row), w);
     }
     if (outputs_.wants_weights()) Weights(unit, rows, max, sum, w);
   }
@@ -582,7 +613,8 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
                            const Worker& w) const {
   PackRows(unit, w);
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
-  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
+  for (int64_t i = 0; i < unit.blocks.count; ++i) {
+    const int64_t block = unit.blocks.BlockOf(i);
     const IndexRange span = Scores(unit, {row, row + 1}, block, w);
     if (span.empty()) continue;
     const int64_t count = span.end - span.begin;
@@ -615,15 +647,15 @@ T DecodeLoop<T>::Share(int64_t head, T max, T sum) const {
 
 // Merges the parts of a row in order of keys and writes what is asked for.
 template <typename T>
-void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t slot, int64_t row,
-                              T* max, T* sum, const Worker& w) const {
+void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
+                              const Worker& w) const {
   *max = kHidden;
   *sum = 0;
   const int64_t columns = outputs_.out.given() ? geometry_.columns : 0;
   std::fill(w.out, w.out + columns, T{0});
   const int64_t at = row - unit.rows.begin;
-  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
-    const Part<T> part = PartOf(slot, block);
+  for (int64_t i = 0; i < unit.blocks.count; ++i) {
+    const Part<T> part = PartOf(unit, i);
     if (part.sum[at] == 0) continue;  // nothing visible
     decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
                   scale_.log2_scale, columns, w.out, max, sum);
@@ -646,7 +678,8 @@ void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
                             const T* sum, const Worker& w) const {
   PackRows(unit, w);
   for (int64_t r = rows.begin; r < rows.end; ++r) ClearWeights(unit, r);
-  for (int64_t block = 0; block < geometry_.key_blocks; ++block) {
+  for (int64_t i = 0; i < unit.blocks.count; ++i) {
+    const int64_t block = unit.blocks.BlockOf(i);
     const IndexRange span = Scores(unit, rows, block, w);
     if (span.empty()) continue;
     const int64_t count = span.end - span.begin;

@@ -23,28 +23,24 @@ struct DecodeTable {
 //
 // A unit is one kv head with the rows that meet it: (query head of the group,
 // query), up to kUnitRows of them. Each key block of a unit gives a part
-// (maximum, sum, output); parts are merged in order of keys. A wave of units is
-// in work at a time, so that scratch is bounded.
+// (maximum, sum, output); parts are merged in order of keys. A wave of units,
+// of any sequences, is in work at a time, so that scratch is bounded.
 template <typename T>
 struct DecodeGeometry {
-  DecodeGeometry(const Problem& problem, const DecodeTable<T>& ops,
-                 int threads);
+  DecodeGeometry(const Problem& problem, const Workload& work,
+                 const DecodeTable<T>& ops, int threads);
 
-  int64_t rows;            // of a kv head
   int64_t unit_rows;       // of a unit, rounded up to tiles
-  int64_t units_per_head;  // kv head
-  int64_t units;
-  int64_t key_blocks;
   int64_t depth, columns;  // D, Dv, rounded up to whole vectors
   int64_t part_elements;
-  int64_t unit_elements;
-  int64_t wave_units;
   int64_t worker_bytes;
-  int64_t wave_bytes;
-  int64_t scratch_bytes;
+  int64_t most_units;     // of a wave
+  int64_t fixed_bytes;    // beside the parts
+  int64_t scratch_bytes;  // with room for a good wave
 };
 
-// Runs the problem in scratch of DecodeGeometry::scratch_bytes.
+// Runs the sequences of `run` in its scratch, which holds fixed_bytes and the
+// parts of the unit that has most.
 template <typename T>
 void RunDecodeLoop(const Problem& problem, const Outputs& outputs,
                    const DecodeTable<T>& ops, const KernelRun& run);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "attention/problem.h"
+#include "attention/workload.h"
 #include "tensor/simd_target.h"
 
 namespace regard::inline v0 {
@@ -14,6 +15,7 @@ namespace regard::inline v0 {
 // What a plan asks a kernel about.
 struct KernelRequest {
   const Problem* problem = nullptr;
+  Workload work;  // sequences that it is to serve, or larger ones
   SimdTarget target = 0;
   int threads = 1;
   bool asked = false;  // by name: what would be slow is no reason to refuse
@@ -31,6 +33,11 @@ struct KernelRun {
   SimdTarget target = 0;
   int threads = 1;
   std::byte* scratch = nullptr;  // aligned to kScratchAlignment
+  // At least what the kernel's needs were for a workload that is nowhere
+  // smaller than these sequences.
+  int64_t scratch_bytes = 0;
+  SequenceList sequences;
+  Workload work;  // of them
 };
 
 // A cache line, and the widest vector.
@@ -41,8 +48,8 @@ struct Kernel {
   // Why it can't serve; "" when it can.
   std::string (*refusal)(const KernelRequest& request);
   KernelNeeds (*needs)(const KernelRequest& request);
-  // Writes what `outputs` has. Allocates nothing; throws only what a sink
-  // throws.
+  // Writes what `outputs` has of run.sequences. Allocates nothing; throws only
+  // what a sink throws.
   void (*run)(const Problem& problem, const Outputs& outputs,
               const KernelRun& run);
 };

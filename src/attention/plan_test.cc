@@ -202,6 +202,114 @@ TEST_F(PlanTest, RunTakesTheSameShapesAndAnyMask) {
   EXPECT_THROW(plan.Run(problem_, outputs_), Error);
 }
 
+// One plan for keys that grow, and for fewer sequences.
+TEST_F(PlanTest, RunTakesWhatIsSmaller) {
+  const Tensor q(DType::kF32, {3, 4, 2, 16}), k(DType::kF32, {3, 2, 90, 16});
+  int64_t lengths[3] = {1, 0, 7};
+  problem_.q = q;
+  problem_.k = problem_.v = k;
+  problem_.key_lengths = TensorView(lengths, {3});
+  problem_.query_offset = QueryOffset::BottomRight();
+  problem_.mask = Mask::Causal();
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    AttentionPlan plan(problem_, OptionsFor(kernel));
+    for (const int64_t sequences : {3, 1}) {
+      for (const int64_t length : {0, 1, 50, 90}) {
+        lengths[0] = lengths[2] = length;
+        AttentionProblem p = problem_;
+        p.q = q.view().Slice(0, 0, sequences);
+        p.k = p.v = k.view().Slice(0, 0, sequences);
+        p.key_lengths = TensorView(lengths, {sequences});
+        Tensor out(DType::kF32, p.q.shape);
+        outputs_.out = out.mutable_view();
+        plan.Run(p, outputs_);
+        EXPECT_TRUE(SameBits(out, Attend(p, OptionsFor(kernel)).out));
+      }
+    }
+  }
+}
+
+TEST_F(PlanTest, RunRefusesWhatIsLarger) {
+  AttentionPlan plan(problem_);
+  const auto message = [&](const AttentionProblem& p) -> std::string {
+    Tensor out(DType::kF32, {p.q.shape[0], p.q.shape[1], p.q.shape[2], 16});
+    outputs_.out = out.mutable_view();
+    try {
+      plan.Run(p, outputs_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const Tensor longer(DType::kF32, {1, 2, 101, 16});
+  AttentionProblem p = problem_;
+  p.k = p.v = longer;
+  EXPECT_THAT(message(p), HasSubstr("k: 101 keys are more than the 100"));
+  const Tensor two(DType::kF32, {2, 4, 9, 16}),
+      keys(DType::kF32, {2, 2, 9, 16});
+  p.q = two;
+  p.k = p.v = keys;
+  EXPECT_THAT(message(p), HasSubstr("q: 2 sequences are more than the 1"));
+  p.q = two.view().Slice(0, 0, 1);
+  p.k = p.v = keys.view().Slice(0, 0, 1);
+  EXPECT_EQ(message(p), "no error");
+  p.q = two.view().Slice(0, 0, 1).Slice(2, 0, 8);
+  EXPECT_THAT(message(p),
+              HasSubstr("two kernels, of which the plan has flash"));
+  p = problem_;
+  p.q = q_.view().Slice(1, 0, 2);
+  EXPECT_THAT(message(p),
+              HasSubstr("q: 2 heads of size 16 are not the planned 4 of"));
+}
+
+// Prompts and tokens in one call: each by the kernel that it would get alone.
+TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
+  const int64_t starts[4] = {0, 1, 99, 100};
+  problem_.query_starts = problem_.key_starts = TensorView(starts, {4});
+  const AttentionPlan plan(problem_);
+  EXPECT_EQ(plan.kernel(), "decode+flash");
+  EXPECT_THAT(plan.Describe(),
+              HasSubstr("decode: chosen for up to 8 queries\n"
+                        "flash: chosen for more than 8 queries\n"
+                        "reference: slower than flash"));
+  EXPECT_THAT(plan.Describe(), HasSubstr("tiles: decode: "));
+  const std::string narrowest = BuiltInstructionSets().back();
+  const AttentionPlan slow(problem_, {.instruction_set = narrowest});
+  EXPECT_EQ(slow.kernel(), "reference");
+  EXPECT_THAT(slow.Describe(), HasSubstr("reference: chosen\n"));
+}
+
+TEST_F(PlanTest, RunOnSequencesAllocatesNothing) {
+  const int64_t starts[4] = {0, 1, 99, 100};
+  const int64_t lengths[3] = {100, 98, 1}, table[6] = {3, 0, 1, 5, 2, 0};
+  const Tensor pages(DType::kF32, {6, 2, 50, 16});
+  problem_.k = problem_.v = pages;
+  problem_.query_starts = TensorView(starts, {4});
+  problem_.key_lengths = TensorView(lengths, {3});
+  problem_.block_table = TensorView(table, {3, 2});
+  for (const int threads : {1, 2}) {
+    AttentionPlan plan(problem_, {.threads = threads});
+    plan.Run(problem_, outputs_);
+    const int64_t before = allocations;
+    for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
+    EXPECT_EQ(allocations - before, 0) << threads;
+  }
+}
+
+// Hundreds of sequences take no more scratch than a wave, and a list.
+TEST_F(PlanTest, ScratchOfManySequences) {
+  const float one = 1;
+  std::vector<int64_t> starts = {0};
+  for (int64_t s = 0; s < 500; ++s) {
+    starts.push_back(starts.back() + 1 + s * 7919 % 2000);
+  }
+  problem_.q = problem_.k = problem_.v =
+      TensorView(&one, DType::kF32, {1, 8, starts.back(), 128}, {0, 0, 0, 0});
+  problem_.query_starts = problem_.key_starts =
+      TensorView(starts.data(), {501});
+  EXPECT_LT(AttentionPlan(problem_, {.threads = 2}).scratch_bytes(), 20000000u);
+}
+
 TEST_F(PlanTest, MemoryThatIsNotThereIsAnErrorBeforeWork) {
   // A petabyte of packed keys behind a stride of 0.
   const float one = 1;

@@ -5,15 +5,14 @@
 
 namespace regard::inline v0 {
 
-namespace {
-
-// Element i of a list of i32 or i64.
 int64_t ListItem(const TensorView& list, int64_t i) {
   const int64_t at = i * list.strides[0];
   return list.dtype == DType::kI32
              ? static_cast<int64_t>(list.As<int32_t>()[at])
              : list.As<int64_t>()[at];
 }
+
+namespace {
 
 Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
             int64_t first) {
@@ -31,8 +30,8 @@ Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
 
 }  // namespace
 
-Sequence Problem::SequenceOf(int64_t index) const {
-  Sequence s = {index, index, 0, query_length, key_length, 0};
+Sequence Problem::PlaceOf(int64_t index) const {
+  Sequence s = {index, index, 0, query_length, key_length, 0, {}};
   if (query_starts.given()) {
     s.batch = 0;
     s.first_query = ListItem(query_starts, index);
@@ -43,6 +42,15 @@ Sequence Problem::SequenceOf(int64_t index) const {
         ListItem(key_starts, index + 1) - ListItem(key_starts, index);
   }
   if (key_lengths.given()) s.key_length = ListItem(key_lengths, index);
+  if (ring_period > 0) {
+    s.evicted = {ring_pinned,
+                 std::max(ring_pinned, s.key_length - ring_period)};
+  }
+  return s;
+}
+
+Sequence Problem::SequenceOf(int64_t index) const {
+  Sequence s = PlaceOf(index);
   if (offset.kind == QueryOffset::Kind::kExplicit) s.offset = offset.value;
   if (offset.kind == QueryOffset::Kind::kBottomRight) {
     int64_t queries = s.query_length, keys = s.key_length;

@@ -11,6 +11,9 @@
 
 namespace regard::inline v0 {
 
+// Element i of a list of i32 or i64.
+int64_t ListItem(const TensorView& list, int64_t i);
+
 // One row of what is written.
 struct OutputRow {
   int64_t batch, head, query;  // of the arrays
@@ -31,7 +34,16 @@ struct Sequence {
   int64_t batch;        // entry of q's and the outputs' axis B
   int64_t first_query;  // where it begins in their axis Lq
   int64_t query_length, key_length;
-  int64_t offset;  // position of query 0
+  int64_t offset;      // position of query 0
+  IndexRange evicted;  // keys that a ring no longer holds: no query sees them
+
+  // The keys that storage holds, counted from 0 without those that are evicted.
+  int64_t HeldKeys() const {
+    return key_length - (evicted.end - evicted.begin);
+  }
+  int64_t HeldKey(int64_t i) const {
+    return i < evicted.begin ? i : i + (evicted.end - evicted.begin);
+  }
 
   OutputRow Row(int64_t head, int64_t query) const {
     return {batch, head, first_query + query};
@@ -46,6 +58,7 @@ struct Problem {
   int64_t sequences = 0;
   int64_t query_heads = 0, kv_heads = 0;
   int64_t query_length = 0, key_length = 0;  // of the longest sequence
+  int64_t key_capacity = 0;  // keys of a sequence that storage can hold
   int64_t head_size = 0, value_size = 0;
   // [B, Hq, Lq, D], [B, Hkv, Lk, D], [B, Hkv, Lk, Dv], each of any floating
   // type (k and v f64 beside f64 only); B is 1 where sequences
@@ -64,7 +77,13 @@ struct Problem {
 
   // Query heads of a kv head.
   int64_t group() const { return kv_heads == 0 ? 0 : query_heads / kv_heads; }
+  // Whether all sequences have the same lengths.
+  bool uniform() const {
+    return !query_starts.given() && !key_starts.given() && !key_lengths.given();
+  }
   Sequence SequenceOf(int64_t index) const;
+  // The same without `offset`, which the mask may be needed for.
+  Sequence PlaceOf(int64_t index) const;
   // The mask as seen by one query head.
   MaskSet MaskOf(const Sequence& sequence, int64_t head) const;
   // Of one head: queries, keys and values counted from 0.

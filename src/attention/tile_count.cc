@@ -36,10 +36,14 @@ void Count(const MaskSet& mask, IndexRange queries, int64_t keys,
 
 }  // namespace
 
-TileCounts CountTiles(const Problem& p, int64_t queries, int64_t keys) {
-  TileCounts counts;
+void CountTiles(const Problem& p, IndexRange query_lengths, int64_t queries,
+                int64_t keys, TileCounts& counts) {
   for (int64_t index = 0; index < p.sequences; ++index) {
     const Sequence sequence = p.SequenceOf(index);
+    if (sequence.query_length < query_lengths.begin ||
+        sequence.query_length >= query_lengths.end) {
+      continue;
+    }
     for (int64_t head = 0; head < p.query_heads; ++head) {
       const MaskSet mask = p.MaskOf(sequence, head);
       for (int64_t q = 0; q < sequence.query_length; q += queries) {
@@ -48,7 +52,6 @@ TileCounts CountTiles(const Problem& p, int64_t queries, int64_t keys) {
       }
     }
   }
-  return counts;
 }
 
 }  // namespace regard::inline v0

@@ -8,9 +8,10 @@
 
 namespace regard::inline v0 {
 
-// Of tiles of `queries` x `keys`, each sequence's from its own query and key 0
-// on.
-TileCounts CountTiles(const Problem& problem, int64_t queries, int64_t keys);
+// Adds tiles of `queries` x `keys`, each sequence's from its own query and key
+// 0 on, of the sequences whose number of queries lies in the range.
+void CountTiles(const Problem& problem, IndexRange query_lengths,
+                int64_t queries, int64_t keys, TileCounts& counts);
 
 }  // namespace regard::inline v0
 

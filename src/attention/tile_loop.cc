@@ -34,10 +34,29 @@ constexpr int64_t kBlockQueries = 96;
 // wave's two barriers cost.
 constexpr int64_t kWaveBytes = int64_t{16} << 20;
 
+// Heads of a wave where they are short: some hundred KiB of list.
+constexpr int64_t kMostHeads = 4096;
+
 constexpr const char* kScratch = "attention scratch";
 
 int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
 int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
+
+// A kv head of a wave.
+struct WaveHead {
+  Sequence sequence;
+  HeldBlocks blocks;
+  int64_t kv_head;
+  int64_t query_blocks;  // of a query head
+  int64_t first_pack;    // numbers of its first tasks
+  int64_t first_query;
+  int64_t at;  // bytes before what is packed of it
+};
+
+struct Wave {
+  int64_t heads = 0;
+  int64_t packs = 0, queries = 0;  // tasks
+};
 
 // Whole cache lines, so that what follows is aligned and shares none.
 template <typename T>
@@ -48,25 +67,17 @@ int64_t Lines(int64_t elements) {
 }  // namespace
 
 template <typename T>
-TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
-                              int threads) {
+TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
+                              const FlashOps<T>& ops, int threads) {
   constexpr int64_t kSize = sizeof(T);
   const int64_t rows = ops.strip_rows;
-  const int64_t wanted = std::min(kBlockQueries, p.query_length);
-  strips = std::max<int64_t>(1, CeilDiv(wanted, rows));
-  block_queries = strips * rows;
-  query_blocks = CeilDiv(p.query_length, block_queries);
-  key_blocks = CeilDiv(p.key_length, kKeysPerBlock<T>);
-  key_panels = CeilDiv(p.key_length, ops.panel);
+  const int64_t wanted = std::min(kBlockQueries, work.query_length);
+  block_queries = std::max<int64_t>(1, CeilDiv(wanted, rows)) * rows;
   columns = RoundUp(Sum(p.value_size, ops.lanes), ops.lanes) - ops.lanes;
-  const int64_t padded_keys = Product(key_panels, ops.panel);
-  packed_keys = Lines<T>(Product(padded_keys, p.head_size));
-  packed_values = Lines<T>(Product(padded_keys, columns));
-  const int64_t head_bytes =
-      Sum(Product(Sum(packed_keys, packed_values), kSize), key_blocks);
-  const int64_t heads = std::max<int64_t>(1, p.sequences * p.kv_heads);
-  wave_heads = std::clamp<int64_t>(kWaveBytes / head_bytes, 1, heads);
-  packed_bytes = RoundUp(Product(wave_heads, Sum(head_bytes, 64)), 64);
+  head_size = p.head_size;
+  panel = ops.panel;
+  const int64_t heads = Product(work.sequences, p.kv_heads);
+  most_heads = std::clamp<int64_t>(heads, 1, kMostHeads);
   worker_elements =
       Sum(Sum(Lines<T>(Product(block_queries, p.head_size)),
               Lines<T>(Product(block_queries, columns))),
@@ -75,22 +86,60 @@ TileGeometry<T>::TileGeometry(const Problem& p, const FlashOps<T>& ops,
                                      Lines<T>(kKeysPerBlock<T>)));
   worker_bytes = RoundUp(
       Sum(Product(worker_elements, kSize), (rows + 1) * kKeysPerBlock<T>), 64);
-  scratch_bytes = Sum(packed_bytes, Product(worker_bytes, threads));
+  fixed_bytes =
+      Sum(RoundUp(most_heads * static_cast<int64_t>(sizeof(WaveHead)), 64),
+          Product(worker_bytes, threads));
+  // All heads together, or as many as a good wave holds, or the longest.
+  const int64_t longest = PackedBytes(work.key_length);
+  const int64_t in_wave =
+      std::clamp<int64_t>(kWaveBytes / longest, 1, std::max<int64_t>(1, heads));
+  scratch_bytes = Sum(fixed_bytes, Product(in_wave, longest));
+}
+
+template <typename T>
+int64_t TileGeometry<T>::PackedKeys(int64_t keys) const {
+  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, head_size));
+}
+
+template <typename T>
+int64_t TileGeometry<T>::PackedValues(int64_t keys) const {
+  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, columns));
+}
+
+template <typename T>
+int64_t TileGeometry<T>::PackedBytes(int64_t keys) const {
+  const int64_t elements = Sum(PackedKeys(keys), PackedValues(keys));
+  return Sum(Product(elements, sizeof(T)),
+             RoundUp(CeilDiv(keys, kKeysPerBlock<T>), 64));
 }
 
 namespace {
+
+template <typename T>
+struct PackedHead {
+  T* keys;
+  T* values;
+  ValueClass* classes;  // of the values of each held block
+};
 
 // A query head and what is packed of its kv head.
 template <typename T>
 struct Head {
   Sequence sequence;
+  HeldBlocks blocks;
   int64_t head;
   double slope, sink_logit;  // where there are some
   MaskSet mask;
-  const T* keys;
-  const T* values;
-  const ValueClass* classes;  // of the values of each key block
-  int64_t padded_keys;        // of the sequence, up to whole panels
+  PackedHead<T> packed;
+
+  // Where a key stands in packed memory, and the values of its block.
+  int64_t PlaceOf(int64_t key) const {
+    const int64_t block = key / kKeysPerBlock<T>;
+    return key - (block - blocks.IndexOf(block)) * kKeysPerBlock<T>;
+  }
+  ValueClass ClassOf(int64_t block) const {
+    return packed.classes[blocks.IndexOf(block)];
+  }
 };
 
 // A few queries: their packed rows, their part of the output, their state.
@@ -135,7 +184,7 @@ class TileLoop {
         outputs_(outputs),
         ops_(ops),
         run_(run),
-        geometry_(problem, ops, run.threads),
+        geometry_(problem, run.work, ops, run.threads),
         scale_(problem.scale, problem.softcap,
                problem.bias.given() || problem.alibi_slopes.given() ||
                    problem.softcap != 0) {}
@@ -146,16 +195,17 @@ class TileLoop {
   static constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
   // Memory.
-  T* Packed(int64_t slot) const;
-  ValueClass* Classes(int64_t slot) const;
+  WaveHead* Heads() const { return reinterpret_cast<WaveHead*>(run_.scratch); }
+  PackedHead<T> Packed(const WaveHead& head) const;
   Worker<T> WorkerOf(int worker) const;
   Strip<T> StripOf(const Worker<T>& worker, int64_t index,
                    IndexRange queries) const;
 
   // Tasks.
-  void PackTask(int64_t first_head, int64_t task) const;
-  void QueryTask(int64_t first_head, int64_t task, int worker) const;
-  Head<T> HeadFor(int64_t kv_index, int64_t slot, int64_t in_group) const;
+  Wave NextWave(int64_t first_head) const;
+  void PackTask(const Wave& wave, int64_t task) const;
+  void QueryTask(const Wave& wave, int64_t task, int worker) const;
+  Head<T> HeadFor(const WaveHead& head, int64_t in_group) const;
   void QueryBlock(const Head<T>& head, IndexRange queries,
                   const Worker<T>& worker) const;
 
@@ -203,21 +253,19 @@ class TileLoop {
 // ---------------------------------------------------------------- memory
 
 template <typename T>
-T* TileLoop<T>::Packed(int64_t slot) const {
-  return reinterpret_cast<T*>(run_.scratch) +
-         slot * (geometry_.packed_keys + geometry_.packed_values);
-}
-
-template <typename T>
-ValueClass* TileLoop<T>::Classes(int64_t slot) const {
-  return reinterpret_cast<ValueClass*>(Packed(geometry_.wave_heads)) +
-         slot * geometry_.key_blocks;
+PackedHead<T> TileLoop<T>::Packed(const WaveHead& head) const {
+  T* keys =
+      reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes + head.at);
+  T* values = keys + geometry_.PackedKeys(head.blocks.keys);
+  return {keys, values,
+          reinterpret_cast<ValueClass*>(
+              values + geometry_.PackedValues(head.blocks.keys))};
 }
 
 template <typename T>
 Worker<T> TileLoop<T>::WorkerOf(int worker) const {
-  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.packed_bytes +
-                               worker * geometry_.worker_bytes);
+  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes -
+                               (worker + 1) * geometry_.worker_bytes);
   const auto take = [&at](int64_t elements) {
     T* part = at;
     at += Lines<T>(elements);
@@ -252,91 +300,109 @@ Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
 
 template <typename T>
 void TileLoop<T>::Run() const {
-  const int64_t kv_heads = p_.sequences * p_.kv_heads;
-  if (p_.group() == 0 || p_.query_length == 0) return;
-  for (int64_t first = 0; first < kv_heads; first += geometry_.wave_heads) {
-    const int64_t heads = std::min(geometry_.wave_heads, kv_heads - first);
-    const auto pack = [&](int64_t task, int) { PackTask(first, task); };
-    ParallelFor(heads * geometry_.key_blocks, run_.threads, std::cref(pack));
+  const int64_t heads = run_.sequences.count * p_.kv_heads;
+  for (int64_t first = 0; first < heads;) {
+    const Wave wave = NextWave(first);
+    const auto pack = [&](int64_t task, int) { PackTask(wave, task); };
+    ParallelFor(wave.packs, run_.threads, std::cref(pack));
     const auto query = [&](int64_t task, int worker) {
-      QueryTask(first, task, worker);
+      QueryTask(wave, task, worker);
     };
-    ParallelFor(heads * p_.group() * geometry_.query_blocks, run_.threads,
-                std::cref(query));
+    ParallelFor(wave.queries, run_.threads, std::cref(query));
+    first += wave.heads;
   }
+}
+
+// As many heads from this one on as there is memory for.
+template <typename T>
+Wave TileLoop<T>::NextWave(int64_t first_head) const {
+  const int64_t heads = run_.sequences.count * p_.kv_heads;
+  const int64_t room = run_.scratch_bytes - geometry_.fixed_bytes;
+  Wave wave;
+  for (int64_t used = 0; wave.heads < geometry_.most_heads; ++wave.heads) {
+    const int64_t index = first_head + wave.heads;
+    if (index >= heads) break;
+    const Sequence sequence =
+        p_.SequenceOf(run_.sequences[index / p_.kv_heads]);
+    const HeldBlocks blocks(sequence, kKeysPerBlock<T>);
+    const int64_t bytes = geometry_.PackedBytes(blocks.keys);
+    if (bytes > room - used) break;
+    const int64_t query_blocks =
+        CeilDiv(sequence.query_length, geometry_.block_queries);
+    Heads()[wave.heads] = {sequence,     blocks,     index % p_.kv_heads,
+                           query_blocks, wave.packs, wave.queries,
+                           used};
+    used += bytes;
+    wave.packs += blocks.count;
+    wave.queries += p_.group() * query_blocks;
+  }
+  return wave;
 }
 
 // Packs one key block of one kv head: the keys that some query sees.
 template <typename T>
-void TileLoop<T>::PackTask(int64_t first_head, int64_t task) const {
+void TileLoop<T>::PackTask(const Wave& wave, int64_t task) const {
   const ScopedFloatState float_state;
-  const int64_t slot = task / geometry_.key_blocks;
-  const int64_t block = task % geometry_.key_blocks;
-  const Sequence sequence = p_.SequenceOf((first_head + slot) / p_.kv_heads);
-  const int64_t kv_head = (first_head + slot) % p_.kv_heads;
-  const int64_t first = block * kKeysPerBlock<T>;
-  if (first >= sequence.key_length) return;
+  const WaveHead& head =
+      EntryOfTask(Heads(), wave.heads, task, &WaveHead::first_pack);
+  const Sequence& sequence = head.sequence;
+  const int64_t index = task - head.first_pack;
+  const int64_t first = head.blocks.BlockOf(index) * kKeysPerBlock<T>;
+  const PackedHead<T> packed = Packed(head);
   const int64_t count = std::min(
       kKeysPerBlock<T>, RoundUp(sequence.key_length, ops_.panel) - first);
   std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece> runs;
   const std::span<const IndexRange> seen =
-      SeenKeys(p_, sequence, kv_head, geometry_.block_queries,
+      SeenKeys(p_, sequence, head.kv_head, geometry_.block_queries,
                {first, first + count}, runs);
-  Classes(slot)[block] = ValueClass::kOrdinary;
+  packed.classes[index] = ValueClass::kOrdinary;
   if (seen.empty()) return;
-  T* keys = Packed(slot) + first * p_.head_size;
-  T* values = Packed(slot) + geometry_.packed_keys + first * geometry_.columns;
-  PackKeys(p_.Keys(sequence, kv_head), first, count, seen, p_.head_size,
-           ops_.panel, keys);
-  Classes(slot)[block] =
-      PackValues(p_.Values(sequence, kv_head), first, count, seen,
-                 p_.value_size, geometry_.columns, ops_.panel, values);
+  const int64_t at = index * kKeysPerBlock<T>;
+  PackKeys(p_.Keys(sequence, head.kv_head), first, count, seen, p_.head_size,
+           ops_.panel, packed.keys + at * p_.head_size);
+  packed.classes[index] = PackValues(
+      p_.Values(sequence, head.kv_head), first, count, seen, p_.value_size,
+      geometry_.columns, ops_.panel, packed.values + at * geometry_.columns);
 }
 
 // Query blocks from the last to the first: under a causal mask the longest
 // come first, and the short ones level out the threads at the end.
 template <typename T>
-void TileLoop<T>::QueryTask(int64_t first_head, int64_t task,
-                            int worker) const {
+void TileLoop<T>::QueryTask(const Wave& wave, int64_t task, int worker) const {
   const ScopedFloatState float_state;
-  const int64_t index = task / geometry_.query_blocks;
-  const int64_t block =
-      geometry_.query_blocks - 1 - task % geometry_.query_blocks;
-  const int64_t slot = index / p_.group();
+  const WaveHead& kv =
+      EntryOfTask(Heads(), wave.heads, task, &WaveHead::first_query);
+  const int64_t index = task - kv.first_query;
+  const int64_t block = kv.query_blocks - 1 - index % kv.query_blocks;
   const IndexRange queries = {block * geometry_.block_queries,
                               (block + 1) * geometry_.block_queries};
-  const Head<T> head = HeadFor(first_head + slot, slot, index % p_.group());
-  const IndexRange there = {0, head.sequence.query_length};
-  if ((queries & there).empty()) return;  // of a longer sequence
-  QueryBlock(head, queries & there, WorkerOf(worker));
+  QueryBlock(HeadFor(kv, index / kv.query_blocks),
+             queries & IndexRange{0, kv.sequence.query_length},
+             WorkerOf(worker));
 }
 
 template <typename T>
-Head<T> TileLoop<T>::HeadFor(int64_t kv_index, int64_t slot,
-                             int64_t in_group) const {
-  const Sequence sequence = p_.SequenceOf(kv_index / p_.kv_heads);
-  const int64_t head = kv_index % p_.kv_heads * p_.group() + in_group;
-  return {sequence,
+Head<T> TileLoop<T>::HeadFor(const WaveHead& kv, int64_t in_group) const {
+  const int64_t head = kv.kv_head * p_.group() + in_group;
+  return {kv.sequence,
+          kv.blocks,
           head,
           p_.alibi_slopes.given() ? HeadNumber(p_.alibi_slopes, head) : 0,
           p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
-          p_.MaskOf(sequence, head),
-          Packed(slot),
-          Packed(slot) + geometry_.packed_keys,
-          Classes(slot),
-          RoundUp(sequence.key_length, ops_.panel)};
+          p_.MaskOf(kv.sequence, head),
+          Packed(kv)};
 }
 
 // Calls visit(block) for each key block that these queries can see something
 // of, in order; steps over what lies between.
 template <typename T, typename Visit>
-void ForEachKeyBlock(const MaskSet& mask, IndexRange queries,
+void ForEachKeyBlock(const Head<T>& head, IndexRange queries,
                      const Visit& visit) {
-  IndexRange keys = mask.Range(queries, {0, mask.frame().key_length});
+  IndexRange keys = head.mask.Range(queries, {0, head.sequence.key_length});
   while (!keys.empty()) {
     const int64_t block = keys.begin / kKeysPerBlock<T>;
-    visit(block);
-    keys = mask.Range(queries, {(block + 1) * kKeysPerBlock<T>, keys.end});
+    if (!head.blocks.IsLost(block)) visit(block);
+    keys = head.mask.Range(queries, {(block + 1) * kKeysPerBlock<T>, keys.end});
   }
 }
 
@@ -355,19 +421,19 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
   }
   bool unusual = false;
   // A key block stays in the cache while all strips meet it.
-  ForEachKeyBlock<T>(head.mask, queries, [&](int64_t block) {
+  ForEachKeyBlock(head, queries, [&](int64_t block) {
     for (int64_t i = 0; i < strips; ++i) {
       Forward(head, StripOf(w, i, queries), block, w);
     }
-    unusual |= head.classes[block] != ValueClass::kOrdinary;
+    unusual |= head.ClassOf(block) != ValueClass::kOrdinary;
   });
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
     Finish(head, strip, unusual, w);
     if (!outputs_.wants_weights()) continue;
     ClearWeights(head, strip);
-    ForEachKeyBlock<T>(head.mask, queries,
-                       [&](int64_t block) { Weights(head, strip, block, w); });
+    ForEachKeyBlock(head, queries,
+                    [&](int64_t block) { Weights(head, strip, block, w); });
   }
 }
 
@@ -388,7 +454,8 @@ IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
   if (tile == TileClass::kMixed && head.mask.HasPattern()) {
     ScoresOfPieces(head, strip, span, w);
   } else {
-    ops_.scores(strip.rows(), strip.q, head.keys + span.begin * p_.head_size,
+    ops_.scores(strip.rows(), strip.q,
+                head.packed.keys + head.PlaceOf(span.begin) * p_.head_size,
                 p_.head_size, count, w.scores);
   }
   if (scale_.rest != 1 || scale_.cap != 0) {
@@ -417,7 +484,8 @@ void TileLoop<T>::ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
         std::fill_n(s + r * kScoreStride<T>, end - at, kHidden);
       }
     } else {
-      ops_.scores(strip.rows(), strip.q, head.keys + at * p_.head_size,
+      ops_.scores(strip.rows(), strip.q,
+                  head.packed.keys + head.PlaceOf(at) * p_.head_size,
                   p_.head_size, end - at, s);
     }
     at = end;
@@ -489,9 +557,11 @@ template <typename T>
 ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
                                    IndexRange span) const {
   const int64_t first = block * kKeysPerBlock<T>;
-  return {head.values + first * geometry_.columns,
-          std::min(kKeysPerBlock<T>, head.padded_keys - first),
-          span.begin - first};
+  const int64_t at = head.PlaceOf(first);
+  return {
+      head.packed.values + at * geometry_.columns,
+      std::min(kKeysPerBlock<T>, RoundUp(head.blocks.keys, ops_.panel) - at),
+      span.begin - first};
 }
 
 template <typename T>
@@ -500,7 +570,7 @@ void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
   const IndexRange span = Scores(head, strip, block, w);
   if (span.empty()) return;
   const int64_t count = span.end - span.begin;
-  const bool finite = head.classes[block] != ValueClass::kNotFinite;
+  const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
   if (!finite) MarkHidden(strip, count, w);
   ops_.softmax(strip.rows(), w.scores, count, scale_.log2_scale, strip.state);
   if (!outputs_.out.given()) return;
@@ -565,7 +635,7 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
                         state};
   *state.factor = 1;
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
-  ForEachKeyBlock<T>(head.mask, one.queries, [&](int64_t block) {
+  ForEachKeyBlock(head, one.queries, [&](int64_t block) {
     const IndexRange span = Scores(head, one, block, w);
     if (span.empty()) return;
     const int64_t count = span.end - span.begin;

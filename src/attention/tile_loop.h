@@ -18,26 +18,30 @@ namespace regard::inline v0 {
 //
 // Keys and values of one kv head are packed once and serve all query blocks and
 // all query heads of the group. They are packed for a wave of kv heads at a
-// time, so that scratch stays near kWaveBytes, and linear in the length always.
+// time, of any sequences, so that scratch stays near kWaveBytes, and linear in
+// the length always.
 template <typename T>
 struct TileGeometry {
-  TileGeometry(const Problem& problem, const FlashOps<T>& ops, int threads);
+  TileGeometry(const Problem& problem, const Workload& work,
+               const FlashOps<T>& ops, int threads);
 
-  int64_t strips;                      // of a query block
-  int64_t block_queries;               // strips * strip_rows
-  int64_t query_blocks;                // per head
-  int64_t key_blocks;                  // per kv head
-  int64_t key_panels;                  // per kv head
-  int64_t columns;                     // Dv, rounded up to whole vectors
-  int64_t packed_keys, packed_values;  // per kv head
-  int64_t wave_heads;                  // kv heads packed at a time
+  int64_t block_queries;  // whole strips
+  int64_t columns;        // Dv, rounded up to whole vectors
+  int64_t head_size, panel;
   int64_t worker_elements;
   int64_t worker_bytes;
-  int64_t packed_bytes;  // of a wave, with its flags
-  int64_t scratch_bytes;
+  int64_t most_heads;     // of a wave
+  int64_t fixed_bytes;    // beside what is packed
+  int64_t scratch_bytes;  // with room for a good wave
+
+  // What is packed of one kv head: keys, values, the classes of its blocks.
+  int64_t PackedKeys(int64_t keys) const;
+  int64_t PackedValues(int64_t keys) const;
+  int64_t PackedBytes(int64_t keys) const;
 };
 
-// Runs the problem in scratch of TileGeometry::scratch_bytes.
+// Runs the sequences of `run` in its scratch, which holds fixed_bytes and the
+// longest of them.
 template <typename T>
 void RunTileLoop(const Problem& problem, const Outputs& outputs,
                  const FlashOps<T>& ops, const KernelRun& run);

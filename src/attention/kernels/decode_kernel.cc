@@ -13,7 +13,8 @@ DecodeTable<T> TableFor(SimdTarget target) {
 template <typename T>
 KernelNeeds NeedsOf(const KernelRequest& request) {
   const DecodeTable<T> ops = TableFor<T>(request.target);
-  const DecodeGeometry<T> geometry(*request.problem, ops, request.threads);
+  const DecodeGeometry<T> geometry(*request.problem, request.work, ops,
+                                   request.threads);
   return {static_cast<size_t>(geometry.scratch_bytes),
           std::to_string(geometry.unit_rows) +
               " rows (query heads of a group x queries) x " +
@@ -27,7 +28,7 @@ std::string DecodeRefusal(const KernelRequest& request) {
   if (DecodeOpsFor<float>(request.target) == nullptr) {
     return "no vectors in instruction set " + SimdTargetName(request.target);
   }
-  const int64_t queries = request.problem->query_length;
+  const int64_t queries = request.work.query_length;
   if (request.asked || queries <= kShortQueryLength) return "";
   return std::to_string(queries) + " queries: from " +
          std::to_string(kShortQueryLength + 1) +

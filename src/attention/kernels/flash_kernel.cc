@@ -9,7 +9,8 @@ namespace {
 template <typename T>
 KernelNeeds NeedsOf(const KernelRequest& request) {
   const FlashOps<T>& ops = *FlashOpsFor<T>(request.target);
-  const TileGeometry<T> geometry(*request.problem, ops, request.threads);
+  const TileGeometry<T> geometry(*request.problem, request.work, ops,
+                                 request.threads);
   return {static_cast<size_t>(geometry.scratch_bytes),
           std::to_string(geometry.block_queries) + " queries (strips of " +
               std::to_string(ops.strip_rows) + ") x " +

@@ -30,8 +30,8 @@ struct Row {
   int64_t head, query;
 };
 
-// A worker's memory: the row of scores and then weights [Lk], a row of the
-// output [Dv], and a row for a sink [Lk].
+// A worker's memory: the row of scores and then weights, one a held key, a row
+// of the output [Dv], and a row for a sink.
 struct RowScratch {
   double* scores;
   double* out;
@@ -69,26 +69,28 @@ double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
 template <typename T>
 void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
                   const Outputs& outputs) {
-  const int64_t key_length = row.sequence.key_length;
-  double* s = scratch.scores;  // [Lk]
+  const Sequence& sequence = row.sequence;
+  const int64_t count = sequence.HeldKeys();  // Lk, but for rings
+  double* s = scratch.scores;                 // [count]
 
   // 1. Scores, where the mask allows them.
-  const MaskSet mask = p.MaskOf(row.sequence, row.head);
+  const MaskSet mask = p.MaskOf(sequence, row.head);
   const int64_t position = SaturatingAdd(row.query, mask.frame().offset);
-  for (int64_t j = 0; j < key_length; ++j) {
-    s[j] = mask.Allows(row.query, j) ? Score(p, row, position, j) : -kInfinity;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t j = sequence.HeldKey(i);
+    s[i] = mask.Allows(row.query, j) ? Score(p, row, position, j) : -kInfinity;
   }
 
   // 2. Their maximum. NaN never wins: it shows in the sum.
   double max = -kInfinity;
-  for (int64_t j = 0; j < key_length; ++j) {
-    if (s[j] > max) max = s[j];
+  for (int64_t i = 0; i < count; ++i) {
+    if (s[i] > max) max = s[i];
   }
 
   // 3. Numerators of the softmax, and their sum.
   double sum = 0;
-  for (int64_t j = 0; j < key_length; ++j) {
-    if (s[j] != -kInfinity) sum += std::exp(s[j] - max);
+  for (int64_t i = 0; i < count; ++i) {
+    if (s[i] != -kInfinity) sum += std::exp(s[i] - max);
   }
 
   // 4. Weights: 0 for hidden keys, so for all keys of an empty row.
@@ -100,57 +102,65 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
   double* out = scratch.out;  // [Dv]
   // A sum that starts at -0 leaves the -0 of an only visible key as it is.
   std::fill(out, out + p.value_size, sum == 0 ? 0.0 : -0.0);
-  const Rows values = p.Values(row.sequence, row.head / p.group());
-  for (int64_t j = 0; j < key_length; ++j) {
-    const bool hidden = s[j] == -kInfinity;
-    s[j] = hidden ? 0 : std::exp(s[j] - max) / sum * share;
+  const Rows values = p.Values(sequence, row.head / p.group());
+  for (int64_t i = 0; i < count; ++i) {
+    const bool hidden = s[i] == -kInfinity;
+    s[i] = hidden ? 0 : std::exp(s[i] - max) / sum * share;
     if (hidden) continue;
 
     // 5. Output: sum of weight times value.
     for (int64_t begin = 0; begin < p.value_size; begin += kPiece) {
-      const int64_t count = std::min(kPiece, p.value_size - begin);
+      const int64_t columns = std::min(kPiece, p.value_size - begin);
       double v[kPiece];
-      LoadColumns(values, j, begin, count, v);
-      for (int64_t e = 0; e < count; ++e) out[begin + e] += s[j] * v[e];
+      LoadColumns(values, sequence.HeldKey(i), begin, columns, v);
+      for (int64_t e = 0; e < columns; ++e) out[begin + e] += s[i] * v[e];
     }
   }
 
   // 6. Rounded to the types of the outputs, once.
-  const OutputRow to = row.sequence.Row(row.head, row.query);
+  const OutputRow to = sequence.Row(row.head, row.query);
   if (outputs.out.given()) StoreOutRow(outputs.out, to, out);
   if (outputs.lse.given()) *to.In<T>(outputs.lse) = static_cast<T>(lse);
   if (outputs.weights.given()) {
     ClearWeightsRow<T>(outputs.weights, to);
     T* weights = to.In<T>(outputs.weights);
-    for (int64_t j = 0; j < key_length; ++j) {
-      weights[j * outputs.weights.strides[3]] = static_cast<T>(s[j]);
+    for (int64_t i = 0; i < count; ++i) {
+      weights[sequence.HeldKey(i) * outputs.weights.strides[3]] =
+          static_cast<T>(s[i]);
     }
   }
-  if (outputs.sink != nullptr && key_length > 0) {
-    for (int64_t j = 0; j < key_length; ++j) {
-      scratch.tile[j] = static_cast<float>(s[j]);
-    }
-    (*outputs.sink)({row.sequence.index, row.head, row.query, row.query + 1, 0,
-                     key_length, scratch.tile, key_length});
+  if (outputs.sink == nullptr) return;
+  for (int64_t i = 0; i < count; ++i) {
+    scratch.tile[i] = static_cast<float>(s[i]);
+  }
+  const int64_t first = std::min(count, sequence.evicted.begin);
+  for (const IndexRange& run : {IndexRange{0, first}, {first, count}}) {
+    if (run.empty()) continue;
+    const int64_t key = sequence.HeldKey(run.begin);
+    (*outputs.sink)({sequence.index, row.head, row.query, row.query + 1, key,
+                     key + run.end - run.begin, scratch.tile + run.begin,
+                     count});
   }
 }
 
 // Bytes of one worker's memory, in whole cache lines so that workers share
 // none.
-int64_t WorkerBytes(const Problem& p) {
+int64_t WorkerBytes(const Problem& p, int64_t key_length) {
   constexpr const char* kWhat = "attention scratch";
-  const int64_t doubles = CheckedAdd(p.key_length, p.value_size, kWhat);
+  const int64_t doubles = CheckedAdd(key_length, p.value_size, kWhat);
   const int64_t bytes =
       CheckedAdd(CheckedMul(doubles, sizeof(double), kWhat),
-                 CheckedMul(p.key_length, sizeof(float), kWhat), kWhat);
+                 CheckedMul(key_length, sizeof(float), kWhat), kWhat);
   return RoundUp(CheckedAdd(bytes, kScratchAlignment, kWhat),
                  kScratchAlignment);
 }
 
-RowScratch ScratchOf(const Problem& p, std::byte* memory, int worker) {
-  double* doubles = reinterpret_cast<double*>(memory + worker * WorkerBytes(p));
-  return {doubles, doubles + p.key_length,
-          reinterpret_cast<float*>(doubles + p.key_length + p.value_size)};
+RowScratch ScratchOf(const Problem& p, const KernelRun& run, int worker) {
+  const int64_t keys = run.work.key_length;
+  double* doubles =
+      reinterpret_cast<double*>(run.scratch + worker * WorkerBytes(p, keys));
+  return {doubles, doubles + keys,
+          reinterpret_cast<float*>(doubles + keys + p.value_size)};
 }
 
 }  // namespace
@@ -158,23 +168,24 @@ RowScratch ScratchOf(const Problem& p, std::byte* memory, int worker) {
 std::string ReferenceRefusal(const KernelRequest&) { return ""; }
 
 KernelNeeds ReferenceNeeds(const KernelRequest& request) {
-  return {static_cast<size_t>(CheckedMul(WorkerBytes(*request.problem),
-                                         request.threads, "attention scratch")),
-          "one row at a time", 1,
-          std::max<int64_t>(1, request.problem->key_length),
+  return {static_cast<size_t>(
+              CheckedMul(WorkerBytes(*request.problem, request.work.key_length),
+                         request.threads, "attention scratch")),
+          "one row at a time", 1, std::max<int64_t>(1, request.work.key_length),
           SimdTargetName(BuiltSimdTargets().back())};
 }
 
 void RunReference(const Problem& p, const Outputs& outputs,
                   const KernelRun& run) {
-  const int64_t rows = p.sequences * p.query_heads * p.query_length;
+  const int64_t longest = run.work.query_length;
+  const int64_t rows = run.sequences.count * p.query_heads * longest;
   const auto row_task = [&](int64_t task, int worker) {
     const ScopedFloatState float_state;
-    const Row row = {p.SequenceOf(task / p.query_length / p.query_heads),
-                     task / p.query_length % p.query_heads,
-                     task % p.query_length};
+    const Row row = {
+        p.SequenceOf(run.sequences[task / longest / p.query_heads]),
+        task / longest % p.query_heads, task % longest};
     if (row.query >= row.sequence.query_length) return;  // of a longer one
-    const RowScratch scratch = ScratchOf(p, run.scratch, worker);
+    const RowScratch scratch = ScratchOf(p, run, worker);
     if (p.dtype == DType::kF32) {
       ReferenceRow<float>(p, row, scratch, outputs);
     } else {
