@@ -290,9 +290,9 @@ TEST_F(PlanTest, RunOnSequencesAllocatesNothing) {
   for (const int threads : {1, 2}) {
     AttentionPlan plan(problem_, {.threads = threads});
     plan.Run(problem_, outputs_);
-    const int64_t before = allocations;
+    const int64_t before = Allocations();
     for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
-    EXPECT_EQ(allocations - before, 0) << threads;
+    EXPECT_EQ(Allocations() - before, 0) << threads;
   }
 }
 
