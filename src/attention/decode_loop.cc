@@ -1,6 +1,7 @@
 #include "attention/decode_loop.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,9 +11,8 @@
 #include "attention/output_row.h"
 #include "attention/pack.h"
 #include "attention/row_check.h"
-#include "attention/score/alibi.h"
 #include "attention/score/bias.h"
-#include "attention/score/scale.h"
+#include "attention/score/score_terms.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
 #include "base/checked.h"
@@ -161,9 +161,7 @@ class DecodeLoop {
         decode_(ops.decode),
         run_(run),
         geometry_(problem, run.work, ops, run.threads),
-        scale_(problem.scale, problem.softcap,
-               problem.bias.given() || problem.alibi_slopes.given() ||
-                   problem.softcap != 0) {}
+        terms_(problem, ops.flash) {}
 
   void Run() const;
 
@@ -197,12 +195,9 @@ class DecodeLoop {
                 const Worker& worker) const;
   void Products(const Unit& unit, IndexRange rows, IndexRange keys, T* s,
                 const Worker& worker) const;
-  void AddBias(const Unit& unit, int64_t row, IndexRange span, T* s,
-               const Worker& worker) const;
-  void AddAlibi(const Unit& unit, int64_t row, IndexRange span, T* s,
-                const Worker& worker) const;
+  ScoreRow ScoreRowOf(const Unit& unit, int64_t row) const;
   void Hide(const Unit& unit, int64_t row, IndexRange span, IndexRange keys,
-            T* s, const Worker& worker) const;
+            T* s) const;
 
   // Consumers.
   void PackRows(const Unit& unit, const Worker& worker) const;
@@ -231,7 +226,7 @@ class DecodeLoop {
   const DecodeOps<T>& decode_;
   const KernelRun& run_;
   const DecodeGeometry<T> geometry_;
-  const ScaleParts<T> scale_;
+  const ScoreTerms<T> terms_;
 };
 
 // ---------------------------------------------------------------- memory
@@ -369,7 +364,8 @@ void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
     LoadColumns(p_.Queries(unit.sequence, HeadOfRow(unit, r)),
                 QueryOfRow(unit, r), 0, p_.head_size, to);
     for (int64_t d = 0; d < p_.head_size; ++d) {
-      to[d] = static_cast<T>(scale_.folded * static_cast<double>(to[d]));
+      to[d] =
+          static_cast<T>(terms_.scale().folded * static_cast<double>(to[d]));
     }
     std::fill(to + p_.head_size, to + geometry_.depth, T{0});
   }
@@ -386,21 +382,24 @@ IndexRange DecodeLoop<T>::Scores(const Unit& unit, IndexRange rows,
   if (keys.empty()) return {};
   const IndexRange span = {keys.begin / ops_.panel * ops_.panel,
                            RoundUp(keys.end, ops_.lanes)};
-  const int64_t count = span.end - span.begin;
   for (int64_t i = 0; i < *w.run_count; ++i) {
     Products(unit, rows, w.runs[i], w.scores + (w.runs[i].begin - span.begin),
              w);
   }
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     T* s = w.scores + (r - rows.begin) * kScoreStride<T>;
-    if (scale_.rest != 1 || scale_.cap != 0) {
-      ops_.cap(s, count, scale_.rest, scale_.cap);
-    }
-    if (p_.bias.given()) AddBias(unit, r, span, s, w);
-    if (p_.alibi_slopes.given()) AddAlibi(unit, r, span, s, w);
-    Hide(unit, r, span, w.visible_keys[r - rows.begin], s, w);
+    if (terms_.any()) terms_.Apply(ScoreRowOf(unit, r), span, s, w.bias);
+    Hide(unit, r, span, w.visible_keys[r - rows.begin], s);
   }
   return span;
+}
+
+template <typename T>
+ScoreRow DecodeLoop<T>::ScoreRowOf(const Unit& unit, int64_t row) const {
+  const int64_t head = HeadOfRow(unit, row), query = QueryOfRow(unit, row);
+  const int64_t offset = p_.MaskOf(unit.sequence, head).frame().offset;
+  return {unit.sequence.index, head, query, unit.sequence.key_length,
+          SaturatingAdd(query, offset)};
 }
 
 // The keys of the block that some row sees, and worker.runs of them;
@@ -479,43 +478,18 @@ void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
 }
 
 template <typename T>
-void DecodeLoop<T>::AddBias(const Unit& unit, int64_t row, IndexRange span,
-                            T* s, const Worker& w) const {
-  const int64_t there =
-      std::min(span.end, unit.sequence.key_length) - span.begin;
-  std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
-  LoadBias(p_.bias, unit.sequence.index, HeadOfRow(unit, row),
-           QueryOfRow(unit, row), span.begin, there, w.bias);
-  ops_.add(s, w.bias, span.end - span.begin);
-}
-
-template <typename T>
-void DecodeLoop<T>::AddAlibi(const Unit& unit, int64_t row, IndexRange span,
-                             T* s, const Worker& w) const {
-  const int64_t head = HeadOfRow(unit, row);
-  const int64_t offset = p_.MaskOf(unit.sequence, head).frame().offset;
-  LoadAlibi(HeadNumber(p_.alibi_slopes, head),
-            SaturatingAdd(QueryOfRow(unit, row), offset), span.begin,
-            span.end - span.begin, w.bias);
-  ops_.add(s, w.bias, span.end - span.begin);
-}
-
-template <typename T>
 void DecodeLoop<T>::Hide(const Unit& unit, int64_t row, IndexRange span,
-                         IndexRange visible, T* s, const Worker& w) const {
+                         IndexRange visible, T* s) const {
   const IndexRange keys =
       visible.empty() ? IndexRange{span.end, span.end} : visible;
   std::fill(s, s + (keys.begin - span.begin), kHidden);
   std::fill(s + (keys.end - span.begin), s + (span.end - span.begin), kHidden);
   const MaskSet mask = p_.MaskOf(unit.sequence, HeadOfRow(unit, row));
   if (keys.empty() || !mask.HasPattern()) return;
-  const int64_t count = keys.end - keys.begin;
-  std::fill(w.visible, w.visible + count, uint8_t{1});
-  mask.AndRow(QueryOfRow(unit, row), keys, w.visible);
-  T* from = s + (keys.begin - span.begin);
-  for (int64_t i = 0; i < count; ++i) {
-    from[i] = w.visible[i] != 0 ? from[i] : kHidden;
-  }
+  const int64_t first = span.begin / kKeysPerBlock<T> * kKeysPerBlock<T>;
+  std::array<uint64_t, kKeysPerBlock<T> / kKeysPerWord> bits = {};
+  mask.SetRow(QueryOfRow(unit, row), keys, {first, bits.data()});
+  ops_.hide(s, bits.data(), span.begin - first, span.end - span.begin);
 }
 
 // ---------------------------------------------------------------- consumers
@@ -527,7 +501,8 @@ void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
   if (span.empty()) return;
   const int64_t at = rows.begin - unit.rows.begin;
   const int64_t count = rows.end - rows.begin;
-  ops_.softmax(count, w.scores, span.end - span.begin, scale_.log2_scale,
+  const IndexRange all = {0, span.end - span.begin};
+  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
                {part.max + at, part.sum + at, w.factor});
   if (!outputs_.out.given()) return;
 
@@ -581,7 +556,8 @@ void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
   MarkHidden(count, span.end - span.begin, w);
   std::fill(part.max + at, part.max + at + count, kHidden);
   std::fill(part.sum + at, part.sum + at + count, T{0});
-  ops_.softmax(count, w.scores, span.end - span.begin, scale_.log2_scale,
+  const IndexRange all = {0, span.end - span.begin};
+  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
                {part.max + at, part.sum + at, w.factor});
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
@@ -619,7 +595,7 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
     if (span.empty()) continue;
     const int64_t count = span.end - span.begin;
     MarkHidden(1, count, w);
-    ops_.weights(w.scores, count, scale_.log2_scale, max, sum);
+    ops_.weights(w.scores, count, terms_.scale().log2_scale, max, sum);
     const auto add = [&](int64_t i, const T* v, int64_t stride, int64_t n,
                          int64_t columns) {
       for (int64_t end, j = 0; j < n; j = end) {
@@ -641,7 +617,7 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
 template <typename T>
 T DecodeLoop<T>::Share(int64_t head, T max, T sum) const {
   if (!p_.sink_logit.given()) return 1;
-  return static_cast<T>(ShareBesideSink(scale_.LogSumExp(max, sum),
+  return static_cast<T>(ShareBesideSink(terms_.scale().LogSumExp(max, sum),
                                         HeadNumber(p_.sink_logit, head)));
 }
 
@@ -658,12 +634,13 @@ void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
     const Part<T> part = PartOf(unit, i);
     if (part.sum[at] == 0) continue;  // nothing visible
     decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
-                  scale_.log2_scale, columns, w.out, max, sum);
+                  terms_.scale().log2_scale, columns, w.out, max, sum);
   }
   const int64_t head = HeadOfRow(unit, row);
   const OutputRow to = unit.sequence.Row(head, QueryOfRow(unit, row));
   if (outputs_.lse.given()) {
-    *to.In<T>(outputs_.lse) = static_cast<T>(scale_.LogSumExp(*max, *sum));
+    *to.In<T>(outputs_.lse) =
+        static_cast<T>(terms_.scale().LogSumExp(*max, *sum));
   }
   if (!outputs_.out.given()) return;
   ops_.finish(w.out, geometry_.columns, *sum);
@@ -686,8 +663,8 @@ void DecodeLoop<T>::Weights(const Unit& unit, IndexRange rows, const T* max,
     for (int64_t r = 0; r < rows.end - rows.begin; ++r) {
       T* s = w.scores + r * kScoreStride<T>;
       const T share = Share(HeadOfRow(unit, rows.begin + r), max[r], sum[r]);
-      WeightsFromScores(ops_, s, count, scale_.log2_scale, max[r], sum[r],
-                        share, w.visible);
+      WeightsFromScores(ops_, s, count, terms_.scale().log2_scale, max[r],
+                        sum[r], share, w.visible);
       const IndexRange keys = w.visible_keys[r];
       if (keys.empty()) continue;
       HandOver(unit, rows.begin + r, keys, s + (keys.begin - span.begin));

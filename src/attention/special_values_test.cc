@@ -221,6 +221,37 @@ TEST_P(SpecialValuesTest, LargeAndSmallScales) {
   }
 }
 
+// pytorch#110213: a finite bias is never a mask, even where its sum with the
+// score is lower than the lowest number.
+TEST_P(SpecialValuesTest, SumsBelowTheLowestNumberAreThatNumber) {
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    for (int64_t d = 0; d < kDepth; ++d) {
+      for (int64_t i = 0; i < kQueries; ++i) {
+        q_.AsMutable<float>()[i * kDepth + d] = -1e19f;
+      }
+    }
+    for (int64_t j = 0; j < kKeys; ++j) SetKey(j, 1e19f);
+    problem_.scale = 0.5;  // scores of -2.5e38
+    Tensor bias(type, {kKeys});
+    for (int64_t j = 0; j < kKeys; ++j) {
+      if (type == DType::kF32) {
+        bias.AsMutable<float>()[j] = j < 600 ? -kMax : -kInf;
+      } else {
+        static_cast<uint16_t*>(bias.mutable_view().mutable_data())[j] =
+            j < 600 ? 0xFF7F : 0xFF80;
+      }
+    }
+    problem_.bias = bias;
+    const AttentionResult r = Run();
+    for (int64_t i = 0; i < kQueries; ++i) {
+      EXPECT_NEAR(r.weights.As<float>()[i * kKeys + 599], 1.0 / 600, 1e-8);
+      EXPECT_EQ(r.weights.As<float>()[i * kKeys + 600], 0);
+      EXPECT_LT(r.lse.As<float>()[i], -1e38f);
+      EXPECT_FALSE(std::isnan(Out(r, i, 0)));
+    }
+  }
+}
+
 // What a bias of -infinity hides has no effect, NaN included.
 TEST_P(SpecialValuesTest, NaNBehindABias) {
   Tensor bias(DType::kF32, {1, kKeys});

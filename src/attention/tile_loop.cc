@@ -10,9 +10,8 @@
 #include "attention/output_row.h"
 #include "attention/pack.h"
 #include "attention/row_check.h"
-#include "attention/score/alibi.h"
 #include "attention/score/bias.h"
-#include "attention/score/scale.h"
+#include "attention/score/score_terms.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
 #include "base/checked.h"
@@ -36,6 +35,10 @@ constexpr int64_t kWaveBytes = int64_t{16} << 20;
 
 // Heads of a wave where they are short: some hundred KiB of list.
 constexpr int64_t kMostHeads = 4096;
+
+static_assert(kKeysPerPiece == kKeysPerWord);
+template <typename T>
+constexpr int64_t kWordsPerBlock = kKeysPerBlock<T> / kKeysPerWord;
 
 constexpr const char* kScratch = "attention scratch";
 
@@ -84,8 +87,12 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
           Sum(Lines<T>(columns), Lines<T>(3 * block_queries) +
                                      Lines<T>(rows * kScoreStride<T>) +
                                      Lines<T>(kKeysPerBlock<T>)));
-  worker_bytes = RoundUp(
-      Sum(Product(worker_elements, kSize), (rows + 1) * kKeysPerBlock<T>), 64);
+  worker_bytes =
+      RoundUp(Sum(Product(worker_elements, kSize),
+                  (rows + 1) * kKeysPerBlock<T> +
+                      rows * kWordsPerBlock<T> * int64_t{sizeof(uint64_t)} +
+                      kWordsPerBlock<T> * int64_t{sizeof(IndexRange)}),
+              64);
   fixed_bytes =
       Sum(RoundUp(most_heads * static_cast<int64_t>(sizeof(WaveHead)), 64),
           Product(worker_bytes, threads));
@@ -128,7 +135,7 @@ struct Head {
   Sequence sequence;
   HeldBlocks blocks;
   int64_t head;
-  double slope, sink_logit;  // where there are some
+  double sink_logit;  // where there is one
   MaskSet mask;
   PackedHead<T> packed;
 
@@ -161,8 +168,19 @@ struct Worker {
   T* refined;        // [columns]
   T* scores;         // [strip_rows][kScoreStride]
   T* bias;           // [kKeysPerBlock]
+  IndexRange* runs;  // [kWordsPerBlock]
+  uint64_t* bits;    // [strip_rows][kWordsPerBlock]
   uint8_t* visible;  // [kKeysPerBlock]
   uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
+};
+
+// Scores in worker.scores, from the first of `keys` on: whole vectors, from the
+// first key of a panel on. Between the runs nothing is visible, and nothing
+// written. Hidden scores in the runs are at -infinity.
+struct ScoreSpan {
+  IndexRange keys;
+  KeyRuns runs;  // none where nothing is visible
+  int64_t size() const { return keys.end - keys.begin; }
 };
 
 // Packed values of one key block.
@@ -185,9 +203,7 @@ class TileLoop {
         ops_(ops),
         run_(run),
         geometry_(problem, run.work, ops, run.threads),
-        scale_(problem.scale, problem.softcap,
-               problem.bias.given() || problem.alibi_slopes.given() ||
-                   problem.softcap != 0) {}
+        terms_(problem, ops) {}
 
   void Run() const;
 
@@ -209,20 +225,16 @@ class TileLoop {
   void QueryBlock(const Head<T>& head, IndexRange queries,
                   const Worker<T>& worker) const;
 
-  // One tile of scores: hidden ones at -infinity, in worker.scores from the
-  // first key of the returned span on. The span is whole vectors and starts on
-  // a panel; it is empty when no key is visible.
-  IndexRange Scores(const Head<T>& head, const Strip<T>& strip, int64_t block,
-                    const Worker<T>& worker) const;
-  void ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
-                      IndexRange span, const Worker<T>& worker) const;
-  void AddBias(const Head<T>& head, const Strip<T>& strip, IndexRange span,
-               const Worker<T>& worker) const;
-  void AddAlibi(const Head<T>& head, const Strip<T>& strip, IndexRange span,
+  // One tile of scores.
+  ScoreSpan Scores(const Head<T>& head, const Strip<T>& strip, int64_t block,
+                   const Worker<T>& worker) const;
+  bool FindVisible(const Head<T>& head, const Strip<T>& strip, int64_t first,
+                   ScoreSpan& span, const Worker<T>& worker) const;
+  void ApplyTerms(const Head<T>& head, const Strip<T>& strip,
+                  const ScoreSpan& span, const Worker<T>& worker) const;
+  void HideEnds(const Head<T>& head, const Strip<T>& strip, IndexRange span,
                 const Worker<T>& worker) const;
-  void Hide(const Head<T>& head, const Strip<T>& strip, IndexRange span,
-            bool pattern, const Worker<T>& worker) const;
-  void MarkHidden(const Strip<T>& strip, int64_t count,
+  void MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
                   const Worker<T>& worker) const;
 
   // Consumers.
@@ -247,7 +259,7 @@ class TileLoop {
   const FlashOps<T>& ops_;
   const KernelRun& run_;
   const TileGeometry<T> geometry_;
-  const ScaleParts<T> scale_;
+  const ScoreTerms<T> terms_;
 };
 
 // ---------------------------------------------------------------- memory
@@ -278,7 +290,10 @@ Worker<T> TileLoop<T>::WorkerOf(int worker) const {
   w.refined = take(geometry_.columns);
   w.scores = take(ops_.strip_rows * kScoreStride<T>);
   w.bias = take(kKeysPerBlock<T>);
-  w.visible = reinterpret_cast<uint8_t*>(at);
+  w.runs = reinterpret_cast<IndexRange*>(at);
+  w.bits = reinterpret_cast<uint64_t*>(w.runs + kWordsPerBlock<T>);
+  w.visible =
+      reinterpret_cast<uint8_t*>(w.bits + ops_.strip_rows * kWordsPerBlock<T>);
   w.hidden = w.visible + kKeysPerBlock<T>;
   return w;
 }
@@ -387,7 +402,6 @@ Head<T> TileLoop<T>::HeadFor(const WaveHead& kv, int64_t in_group) const {
   return {kv.sequence,
           kv.blocks,
           head,
-          p_.alibi_slopes.given() ? HeadNumber(p_.alibi_slopes, head) : 0,
           p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
           p_.MaskOf(kv.sequence, head),
           Packed(kv)};
@@ -413,7 +427,7 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
     PackQueries(p_.Queries(head.sequence, head.head), strip.queries,
-                p_.head_size, ops_.strip_rows, scale_.folded, strip.q);
+                p_.head_size, ops_.strip_rows, terms_.scale().folded, strip.q);
     std::fill(strip.out, strip.out + ops_.strip_rows * geometry_.columns, T{0});
     std::fill(strip.state.max, strip.state.max + ops_.strip_rows, kHidden);
     std::fill(strip.state.sum, strip.state.sum + ops_.strip_rows, T{0});
@@ -440,87 +454,108 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
 // ---------------------------------------------------------------- scores
 
 template <typename T>
-IndexRange TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
-                               int64_t block, const Worker<T>& w) const {
+ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
+                              int64_t block, const Worker<T>& w) const {
   const int64_t first = block * kKeysPerBlock<T>;
   const IndexRange keys =
       head.mask.Range(strip.queries, {first, first + kKeysPerBlock<T>});
   if (keys.empty()) return {};
-  const TileClass tile = head.mask.Classify({strip.queries, keys});
+  const TileClass tile = head.mask.Estimate({strip.queries, keys});
   if (tile == TileClass::kEmpty) return {};
-  const IndexRange span = {keys.begin / ops_.panel * ops_.panel,
-                           RoundUp(keys.end, ops_.lanes)};
-  const int64_t count = span.end - span.begin;
-  if (tile == TileClass::kMixed && head.mask.HasPattern()) {
-    ScoresOfPieces(head, strip, span, w);
-  } else {
+  const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
+  ScoreSpan span = {
+      {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
+      {w.runs, 1}};
+  w.runs[0] = {0, span.size()};
+  bool hides = tile == TileClass::kMixed || span.keys != keys;
+  if (pattern) hides = FindVisible(head, strip, first, span, w);
+  for (int64_t i = 0; i < span.runs.count; ++i) {
+    const IndexRange run = w.runs[i];
+    const int64_t key = span.keys.begin + run.begin;
+    const RowsAhead ahead[2] = {terms_.BiasAhead(head.sequence.index, head.head,
+                                                 strip.queries.begin, key),
+                                head.mask.StoredAhead(strip.queries.end, key)};
     ops_.scores(strip.rows(), strip.q,
-                head.packed.keys + head.PlaceOf(span.begin) * p_.head_size,
-                p_.head_size, count, w.scores);
+                head.packed.keys + head.PlaceOf(key) * p_.head_size,
+                p_.head_size, run.end - run.begin, w.scores + run.begin, ahead);
   }
-  if (scale_.rest != 1 || scale_.cap != 0) {
+  if (terms_.any()) ApplyTerms(head, strip, span, w);
+  if (hides && pattern) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
-      ops_.cap(w.scores + r * kScoreStride<T>, count, scale_.rest, scale_.cap);
+      for (int64_t i = 0; i < span.runs.count; ++i) {
+        const IndexRange run = w.runs[i];
+        ops_.hide(w.scores + r * kScoreStride<T> + run.begin,
+                  w.bits + r * kWordsPerBlock<T>,
+                  span.keys.begin - first + run.begin, run.end - run.begin);
+      }
     }
-  }
-  if (p_.bias.given()) AddBias(head, strip, span, w);
-  if (p_.alibi_slopes.given()) AddAlibi(head, strip, span, w);
-  if (tile == TileClass::kMixed || span != keys) {
-    Hide(head, strip, span, head.mask.HasPattern(), w);
+  } else if (hides) {
+    HideEnds(head, strip, span.keys, w);
   }
   return span;
 }
 
-// Scores under a pattern, without the pieces that it hides from all rows.
+// Writes which keys of the block from `first` on each row sees into
+// worker.bits, and takes the pieces that are hidden from all rows out of the
+// runs; returns whether anything is hidden in what is left.
 template <typename T>
-void TileLoop<T>::ScoresOfPieces(const Head<T>& head, const Strip<T>& strip,
-                                 IndexRange span, const Worker<T>& w) const {
-  int64_t at = span.begin;
-  while (at < span.end) {
-    const int64_t end = std::min(RoundUp(at + 1, kKeysPerPiece), span.end);
-    T* s = w.scores + (at - span.begin);
-    if (head.mask.Range(strip.queries, {at, end}).empty()) {
-      for (int64_t r = 0; r < strip.rows(); ++r) {
-        std::fill_n(s + r * kScoreStride<T>, end - at, kHidden);
-      }
-    } else {
-      ops_.scores(strip.rows(), strip.q,
-                  head.packed.keys + head.PlaceOf(at) * p_.head_size,
-                  p_.head_size, end - at, s);
-    }
-    at = end;
-  }
-}
-
-template <typename T>
-void TileLoop<T>::AddBias(const Head<T>& head, const Strip<T>& strip,
-                          IndexRange span, const Worker<T>& w) const {
-  const int64_t there =
-      std::min(span.end, head.sequence.key_length) - span.begin;
-  std::fill(w.bias + there, w.bias + (span.end - span.begin), T{0});
+bool TileLoop<T>::FindVisible(const Head<T>& head, const Strip<T>& strip,
+                              int64_t first, ScoreSpan& span,
+                              const Worker<T>& w) const {
+  constexpr int64_t kWords = kWordsPerBlock<T>;
+  std::array<uint64_t, kWords> any = {}, every;
+  every.fill(~uint64_t{0});
   for (int64_t r = 0; r < strip.rows(); ++r) {
-    LoadBias(p_.bias, head.sequence.index, head.head, strip.queries.begin + r,
-             span.begin, there, w.bias);
-    ops_.add(w.scores + r * kScoreStride<T>, w.bias, span.end - span.begin);
+    uint64_t* bits = w.bits + r * kWords;
+    std::fill(bits, bits + kWords, uint64_t{0});
+    head.mask.SetRow(strip.queries.begin + r, span.keys,
+                     {first, bits, ops_.not_zero});
+    for (size_t i = 0; i < any.size(); ++i) any[i] |= bits[i];
+    for (size_t i = 0; i < any.size(); ++i) every[i] &= bits[i];
   }
+  int64_t count = 0;
+  bool hides = false;
+  ForEachWord(span.keys, [&](IndexRange piece) {
+    const size_t word =
+        static_cast<size_t>((piece.begin - first) / kKeysPerWord);
+    if (any[word] == 0) return;
+    const uint64_t all = LowBits(piece.end - piece.begin)
+                         << (piece.begin % kKeysPerWord);
+    hides |= (every[word] & all) != all;
+    const IndexRange run = {piece.begin - span.keys.begin,
+                            piece.end - span.keys.begin};
+    if (count > 0 && w.runs[count - 1].end == run.begin) {
+      w.runs[count - 1].end = run.end;
+    } else {
+      w.runs[count++] = run;
+    }
+  });
+  span.runs.count = count;
+  return hides;
 }
 
 template <typename T>
-void TileLoop<T>::AddAlibi(const Head<T>& head, const Strip<T>& strip,
-                           IndexRange span, const Worker<T>& w) const {
-  const int64_t count = span.end - span.begin;
+void TileLoop<T>::ApplyTerms(const Head<T>& head, const Strip<T>& strip,
+                             const ScoreSpan& span, const Worker<T>& w) const {
   const int64_t offset = head.mask.frame().offset;
   for (int64_t r = 0; r < strip.rows(); ++r) {
-    LoadAlibi(head.slope, SaturatingAdd(strip.queries.begin + r, offset),
-              span.begin, count, w.bias);
-    ops_.add(w.scores + r * kScoreStride<T>, w.bias, count);
+    const int64_t query = strip.queries.begin + r;
+    const ScoreRow row = {head.sequence.index, head.head, query,
+                          head.sequence.key_length,
+                          SaturatingAdd(query, offset)};
+    for (int64_t i = 0; i < span.runs.count; ++i) {
+      const IndexRange run = span.runs.at[i];
+      terms_.Apply(row,
+                   {span.keys.begin + run.begin, span.keys.begin + run.end},
+                   w.scores + r * kScoreStride<T> + run.begin, w.bias);
+    }
   }
 }
 
+// Hides what each row doesn't see, where it sees a range.
 template <typename T>
-void TileLoop<T>::Hide(const Head<T>& head, const Strip<T>& strip,
-                       IndexRange span, bool pattern,
-                       const Worker<T>& w) const {
+void TileLoop<T>::HideEnds(const Head<T>& head, const Strip<T>& strip,
+                           IndexRange span, const Worker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const int64_t query = strip.queries.begin + r;
     T* s = w.scores + r * kScoreStride<T>;
@@ -530,24 +565,20 @@ void TileLoop<T>::Hide(const Head<T>& head, const Strip<T>& strip,
     std::fill(s, s + (keys.begin - span.begin), kHidden);
     std::fill(s + (keys.end - span.begin), s + (span.end - span.begin),
               kHidden);
-    if (!pattern || keys.empty()) continue;
-    const int64_t count = keys.end - keys.begin;
-    std::fill(w.visible, w.visible + count, uint8_t{1});
-    head.mask.AndRow(query, keys, w.visible);
-    T* row = s + (keys.begin - span.begin);
-    for (int64_t i = 0; i < count; ++i) {
-      row[i] = w.visible[i] != 0 ? row[i] : kHidden;
-    }
   }
 }
 
 template <typename T>
-void TileLoop<T>::MarkHidden(const Strip<T>& strip, int64_t count,
+void TileLoop<T>::MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
                              const Worker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const T* s = w.scores + r * kScoreStride<T>;
     uint8_t* hidden = w.hidden + r * kKeysPerBlock<T>;
-    for (int64_t i = 0; i < count; ++i) hidden[i] = s[i] == kHidden;
+    for (int64_t i = 0; i < runs.count; ++i) {
+      for (int64_t k = runs.at[i].begin; k < runs.at[i].end; ++k) {
+        hidden[k] = s[k] == kHidden;
+      }
+    }
   }
 }
 
@@ -567,23 +598,23 @@ ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
 template <typename T>
 void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
                           int64_t block, const Worker<T>& w) const {
-  const IndexRange span = Scores(head, strip, block, w);
-  if (span.empty()) return;
-  const int64_t count = span.end - span.begin;
+  const ScoreSpan span = Scores(head, strip, block, w);
+  if (span.runs.count == 0) return;
   const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
-  if (!finite) MarkHidden(strip, count, w);
-  ops_.softmax(strip.rows(), w.scores, count, scale_.log2_scale, strip.state);
+  if (!finite) MarkHidden(strip, span.runs, w);
+  ops_.softmax(strip.rows(), w.scores, span.runs, terms_.scale().log2_scale,
+               strip.state);
   if (!outputs_.out.given()) return;
 
-  const ValueTile<T> values = ValuesOf(head, block, span);
+  const ValueTile<T> values = ValuesOf(head, block, span.keys);
   if (finite) {
-    ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped, count,
-                    values.panel_rows, geometry_.columns, strip.state.factor,
-                    strip.out);
+    ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped,
+                    span.runs, values.panel_rows, geometry_.columns,
+                    strip.state.factor, strip.out);
   } else {
     // A hidden value that isn't finite must not even be multiplied by 0.
     ops_.accumulate_visible(strip.rows(), w.scores, values.data, values.skipped,
-                            count, values.panel_rows, geometry_.columns,
+                            span.runs, values.panel_rows, geometry_.columns,
                             strip.state.factor, w.hidden, strip.out);
   }
 }
@@ -591,7 +622,7 @@ void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
 // Of a row whose keys have all been seen.
 template <typename T>
 double TileLoop<T>::Lse(const Strip<T>& strip, int64_t r) const {
-  return scale_.LogSumExp(strip.state.max[r], strip.state.sum[r]);
+  return terms_.scale().LogSumExp(strip.state.max[r], strip.state.sum[r]);
 }
 
 template <typename T>
@@ -636,13 +667,16 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
   *state.factor = 1;
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
   ForEachKeyBlock(head, one.queries, [&](int64_t block) {
-    const IndexRange span = Scores(head, one, block, w);
-    if (span.empty()) return;
-    const int64_t count = span.end - span.begin;
-    MarkHidden(one, count, w);
-    ops_.weights(w.scores, count, scale_.log2_scale, *state.max, *state.sum);
-    const ValueTile<T> values = ValuesOf(head, block, span);
-    ops_.accumulate_visible(1, w.scores, values.data, values.skipped, count,
+    const ScoreSpan span = Scores(head, one, block, w);
+    if (span.runs.count == 0) return;
+    MarkHidden(one, span.runs, w);
+    for (int64_t i = 0; i < span.runs.count; ++i) {
+      const IndexRange run = span.runs.at[i];
+      ops_.weights(w.scores + run.begin, run.end - run.begin,
+                   terms_.scale().log2_scale, *state.max, *state.sum);
+    }
+    const ValueTile<T> values = ValuesOf(head, block, span.keys);
+    ops_.accumulate_visible(1, w.scores, values.data, values.skipped, span.runs,
                             values.panel_rows, geometry_.columns, state.factor,
                             w.hidden, w.refined);
   });
@@ -664,17 +698,24 @@ void TileLoop<T>::ClearWeights(const Head<T>& head,
 template <typename T>
 void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
                           int64_t block, const Worker<T>& w) const {
-  const IndexRange span = Scores(head, strip, block, w);
-  if (span.empty()) return;
-  const int64_t count = span.end - span.begin;
+  const ScoreSpan span = Scores(head, strip, block, w);
+  if (span.runs.count == 0) return;
   for (int64_t r = 0; r < strip.rows(); ++r) {
     T* s = w.scores + r * kScoreStride<T>;
     const T sum = strip.state.sum[r];
     const T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
-    WeightsFromScores(ops_, s, count, scale_.log2_scale, strip.state.max[r],
-                      sum, share, w.visible);
+    int64_t at = 0;  // between the runs all weights are 0
+    for (int64_t i = 0; i < span.runs.count; ++i) {
+      const IndexRange run = span.runs.at[i];
+      std::fill(s + at, s + run.begin, T{0});
+      WeightsFromScores(ops_, s + run.begin, run.end - run.begin,
+                        terms_.scale().log2_scale, strip.state.max[r], sum,
+                        share, w.visible);
+      at = run.end;
+    }
+    std::fill(s + at, s + span.size(), T{0});
   }
-  HandOver(head, strip, span & IndexRange{0, head.sequence.key_length},
+  HandOver(head, strip, span.keys & IndexRange{0, head.sequence.key_length},
            w.scores);
 }
 

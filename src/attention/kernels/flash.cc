@@ -3,10 +3,12 @@
 #define HWY_TARGET_INCLUDE "attention/kernels/flash.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h:
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "attention/kernels/flash_ops.h"
 #include "attention/kernels/register_tile-inl.h"
+#include "attention/kernels/score_row-inl.h"
 #include "attention/kernels/softmax_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -40,6 +42,7 @@ struct ScoresArgs {
   const T* k;
   int64_t depth, count;
   T* s;
+  const RowsAhead* ahead;  // two
 };
 
 // Scores of one panel of keys (kVectors of its vectors).
@@ -52,6 +55,7 @@ HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
   int64_t begin = 0;
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t end = depth * (piece + 1) / pieces;
+    ClearSums(d, sums);
     Products<kRows, kVectors, 1, kStripRows>(d, q + begin * kStripRows,
                                              k + begin * kPanel<T>, kPanel<T>,
                                              end - begin, sums);
@@ -68,6 +72,20 @@ HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
   }
 }
 
+// What belongs to `count` keys from key `at` on.
+template <int kRows>
+HWY_INLINE void FetchAhead(const RowsAhead& ahead, int64_t at, int64_t count) {
+  constexpr int64_t kLineBytes = 64;
+  const int64_t end = (at + count) * ahead.key_bits / 8;
+  for (int64_t b = at * ahead.key_bits / 8; b < end; b += kLineBytes) {
+    const char* line = ahead.at + b;
+    for (int r = 0; r < kRows; ++r) {
+      hwy::Prefetch(line);
+      line += ahead.row_stride;
+    }
+  }
+}
+
 template <typename T>
 struct ScoreStrip {
   template <int kRows>
@@ -78,6 +96,8 @@ struct ScoreStrip {
       for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
         ScorePanel<kRows, kPanelVectors>(a.q, k, a.depth, a.s + i);
         k += a.depth * kPanel<T>;
+        FetchAhead<kRows>(a.ahead[0], i, kPanel<T>);
+        FetchAhead<kRows>(a.ahead[1], i, kPanel<T>);
       }
       if (i < a.count) ScorePanel<kRows, 1>(a.q, k, a.depth, a.s + i);
     }
@@ -86,16 +106,18 @@ struct ScoreStrip {
 
 template <typename T>
 void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
-            T* s) {
-  WithRows<ScoreStrip<T>::template Rows>(rows,
-                                         ScoresArgs<T>{q, k, depth, count, s});
+            T* s, const RowsAhead (&ahead)[2]) {
+  WithRows<ScoreStrip<T>::template Rows>(
+      rows, ScoresArgs<T>{q, k, depth, count, s, ahead});
 }
 
 template <typename T>
 struct AccumulateArgs {
   const T* p;
   const T* v;
-  int64_t skipped, count, panel_rows, columns;
+  int64_t skipped;
+  KeyRuns runs;
+  int64_t panel_rows, columns;
   const T* factor;
   T* out;
 };
@@ -107,9 +129,13 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
-  v += a.skipped * kVectors * kLanes;
-  Products<kRows, kVectors, kScoreStride<T>, 1>(d, a.p, v, kVectors * kLanes,
-                                                a.count, sums);
+  ClearSums(d, sums);
+  for (int64_t i = 0; i < a.runs.count; ++i) {
+    const IndexRange run = a.runs.at[i];
+    Products<kRows, kVectors, kScoreStride<T>, 1>(
+        d, a.p + run.begin, v + (a.skipped + run.begin) * kVectors * kLanes,
+        kVectors * kLanes, run.end - run.begin, sums);
+  }
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
     const auto factor = hn::Set(d, a.factor[r]);
@@ -139,31 +165,33 @@ struct AccumulateStrip {
 
 template <typename T>
 void Accumulate(int64_t rows, const T* p, const T* v, int64_t skipped,
-                int64_t count, int64_t panel_rows, int64_t columns,
+                const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                 const T* factor, T* out) {
   WithRows<AccumulateStrip<T>::template Rows>(
-      rows, AccumulateArgs<T>{p, v, skipped, count, panel_rows, columns, factor,
-                              out});
+      rows,
+      AccumulateArgs<T>{p, v, skipped, runs, panel_rows, columns, factor, out});
 }
 
 // One row and one vector of columns, in the same order of additions as above;
 // a sum of -0 only stays -0.
 template <typename T>
 HWY_INLINE void AccumulateVisibleVector(const T* p, const T* v, int64_t step,
-                                        int64_t count, T factor,
+                                        const KeyRuns& runs, T factor,
                                         const uint8_t* hidden, T* out) {
   const hn::ScalableTag<T> d;
   auto sum = hn::Set(d, -T{0});
-  for (int64_t i = 0; i < count; ++i) {
-    if (hidden[i]) continue;
-    sum = hn::MulAdd(hn::Set(d, p[i]), hn::Load(d, v + i * step), sum);
+  for (int64_t run = 0; run < runs.count; ++run) {
+    for (int64_t i = runs.at[run].begin; i < runs.at[run].end; ++i) {
+      if (hidden[i]) continue;
+      sum = hn::MulAdd(hn::Set(d, p[i]), hn::Load(d, v + i * step), sum);
+    }
   }
   hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
 }
 
 template <typename T>
 void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
-                       int64_t count, int64_t panel_rows, int64_t columns,
+                       const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                        const T* factor, const uint8_t* hidden, T* out) {
   constexpr int64_t kLanes = HWY_LANES(T);
   for (int64_t r = 0; r < rows; ++r) {
@@ -172,7 +200,7 @@ void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
       const int64_t width = HWY_MIN(kPanel<T>, columns - panel * kPanel<T>);
       const T* from = v + panel * panel_rows * kPanel<T> + skipped * width +
                       column % kPanel<T>;
-      AccumulateVisibleVector(p + r * kScoreStride<T>, from, width, count,
+      AccumulateVisibleVector(p + r * kScoreStride<T>, from, width, runs,
                               factor[r], hidden + r * kKeysPerBlock<T>,
                               out + r * columns + column);
     }
@@ -180,13 +208,16 @@ void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
 }
 
 template <typename T>
-void Softmax(int64_t rows, T* s, int64_t count, T log2_scale,
+void Softmax(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
              const RowState<T>& state) {
-  SoftmaxStrip(rows, s, count, log2_scale, state);
+  SoftmaxStrip(rows, s, runs, log2_scale, state);
 }
 
 template <typename T>
 void Cap(T* s, int64_t count, T scale, T cap) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (cap != 0) return CapFloats(s, count, scale, cap);
+  }
   CapScores(s, count, scale, cap);
 }
 
@@ -195,9 +226,32 @@ void Add(T* s, const T* bias, int64_t count) {
   AddScores(s, bias, count);
 }
 
+void AddBF16(float* s, const uint16_t* bias, int64_t count) {
+  AddScoresBF16(s, bias, count);
+}
+
+template <typename T>
+auto AddBF16Of() -> void (*)(T*, const uint16_t*, int64_t) {
+  if constexpr (sizeof(T) == sizeof(float)) return AddBF16;
+  return nullptr;
+}
+
+template <typename T>
+void AddLinearBias(T* s, int64_t count, double slope, T distance) {
+  AddLinear(s, count, slope, distance);
+}
+
+template <typename T>
+void Hide(T* s, const uint64_t* visible, int64_t first, int64_t count) {
+  HideScores(s, visible, first, count);
+}
+
+uint64_t NotZero(const uint8_t* bytes) { return NotZeroBits(bytes); }
+
 template <typename T>
 void Weights(T* s, int64_t count, T log2_scale, T max, T sum) {
-  RowExp(s, count, log2_scale, max);
+  const IndexRange all = {0, count};
+  RowExp(s, KeyRuns{&all, 1}, log2_scale, max);
   DivideBySum(s, count, sum);
 }
 
@@ -216,6 +270,10 @@ const FlashOps<T>* Ops() {
       .scores = Scores<T>,
       .cap = Cap<T>,
       .add = Add<T>,
+      .add_bf16 = AddBF16Of<T>(),
+      .add_linear = AddLinearBias<T>,
+      .hide = Hide<T>,
+      .not_zero = NotZero,
       .softmax = Softmax<T>,
       .accumulate = Accumulate<T>,
       .accumulate_visible = AccumulateVisible<T>,

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "attention/rows_ahead.h"
+#include "regard/mask.h"
 #include "tensor/simd_target.h"
 
 namespace regard::inline v0 {
@@ -29,6 +31,13 @@ struct RowState {
   T* factor;  // what the last Softmax multiplied the older sums with
 };
 
+// Runs of a span of keys, in order, counted from its first key. Each starts on
+// a panel and holds whole vectors.
+struct KeyRuns {
+  const IndexRange* at;
+  int64_t count;
+};
+
 template <typename T>
 struct FlashOps {
   const char* instruction_set;
@@ -37,28 +46,41 @@ struct FlashOps {
   int64_t strip_rows;  // queries of a strip
 
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
-  // [depth][panel]; count is a multiple of lanes.
+  // [depth][panel]; count is a multiple of lanes. Fetches as many rows and keys
+  // of `ahead`.
   void (*scores)(int64_t rows, const T* q, const T* k, int64_t depth,
-                 int64_t count, T* s);
+                 int64_t count, T* s, const RowsAhead (&ahead)[2]);
   // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
   void (*cap)(T* s, int64_t count, T scale, T cap);
-  // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN.
+  // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN; never
+  // -infinity where both are finite. `count` as it comes; the bias needs no
+  // alignment.
   void (*add)(T* s, const T* bias, int64_t count);
-  // Updates max, sum and factor of each row with count new scores; s becomes
+  // The same for a bias in bf16. nullptr for double.
+  void (*add_bf16)(T* s, const uint16_t* bias, int64_t count);
+  // The same for the bias -slope * |distance - i|, for whole vectors. Distances
+  // are whole numbers that T can tell apart, the bias fits T.
+  void (*add_linear)(T* s, int64_t count, double slope, T distance);
+  // s[i] = -infinity where bit first + i of `visible`, the lowest first, is not
+  // set; first and count are multiples of lanes.
+  void (*hide)(T* s, const uint64_t* visible, int64_t first, int64_t count);
+  // Which of 64 bytes are not 0, the lowest bit for the first.
+  uint64_t (*not_zero)(const uint8_t* bytes);
+  // Updates max, sum and factor of each row with new scores; s becomes
   // 2^(log2_scale * (s - max)).
-  void (*softmax)(int64_t rows, T* s, int64_t count, T log2_scale,
+  void (*softmax)(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
                   const RowState<T>& state);
-  // out[r] = out[r] * factor[r] + p[r][0 .. count) . v: v column panels of
+  // out[r] = out[r] * factor[r] + p[r] . v over the runs: v column panels of
   // `panel_rows` rows each, of which the first `skipped` are not meant; out
   // [rows][columns], columns a multiple of lanes.
   void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
-                     int64_t count, int64_t panel_rows, int64_t columns,
+                     const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                      const T* factor, T* out);
   // The same, leaving out row r's key i where hidden[r * kKeysPerBlock + i].
   void (*accumulate_visible)(int64_t rows, const T* p, const T* v,
-                             int64_t skipped, int64_t count, int64_t panel_rows,
-                             int64_t columns, const T* factor,
-                             const uint8_t* hidden, T* out);
+                             int64_t skipped, const KeyRuns& runs,
+                             int64_t panel_rows, int64_t columns,
+                             const T* factor, const uint8_t* hidden, T* out);
   // s[i] = 2^(log2_scale * (s[i] - max)) / sum; 0 for an empty row.
   void (*weights)(T* s, int64_t count, T log2_scale, T max, T sum);
   // out[i] / sum; 0 for an empty row.

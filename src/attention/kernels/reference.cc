@@ -38,6 +38,14 @@ struct RowScratch {
   float* tile;
 };
 
+// score + a bias that is finite or NaN: only -infinity hides, so a sum of two
+// finite numbers is never lower than the lowest one.
+double AddFinite(double score, double bias) {
+  const double sum = score + bias;
+  if (sum != -kInfinity || score == -kInfinity) return sum;
+  return std::numeric_limits<double>::lowest();
+}
+
 // scale * q . k_j, softcap, + bias, + ALiBi; a bias of -infinity hides the key.
 // `position` is the query's.
 double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
@@ -61,7 +69,8 @@ double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
   if (p.alibi_slopes.given()) {
     LoadAlibi(HeadNumber(p.alibi_slopes, row.head), position, j, 1, &alibi);
   }
-  return Softcap(p.scale * dot, p.softcap) + bias + alibi;
+  const double score = Softcap(p.scale * dot, p.softcap);
+  return AddFinite(AddFinite(score, bias), alibi);
 }
 
 // The executable specification. A score of -infinity stands for a hidden key,

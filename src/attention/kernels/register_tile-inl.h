@@ -39,20 +39,24 @@ constexpr int kStripRows = 4;
 // 2 * kStripRows chains cover the latency of the unit.
 constexpr int kPanelVectors = 2;
 
-// sums[r][v] = sum over i in [0, depth) of
+template <int kRows, int kVectors, class D, class V = hn::Vec<D>>
+HWY_INLINE void ClearSums(D d, V (&sums)[kRows][kVectors]) {
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+}
+
+// sums[r][v] += sum over i in [0, depth) of
 //   left[r * kRowStep + i * kDepthStep] * (vector v of right + i * right_step)
-// in order of i.
+// one after the other, in order of i.
 template <int kRows, int kVectors, int64_t kRowStep, int64_t kDepthStep,
           class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
                          const T* HWY_RESTRICT right, int64_t right_step,
                          int64_t depth, V (&sums)[kRows][kVectors]) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  HWY_UNROLL(12)
-  for (int r = 0; r < kRows; ++r) {
-    HWY_UNROLL(2)
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
-  }
   for (int64_t i = 0; i < depth; ++i) {
     V loaded[kVectors];
     HWY_UNROLL(2)

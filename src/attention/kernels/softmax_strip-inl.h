@@ -7,7 +7,6 @@
 #define REGARD_ATTENTION_KERNELS_SOFTMAX_STRIP_INL_H_
 #endif
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include "attention/kernels/exp2-inl.h"
@@ -32,32 +31,26 @@ HWY_INLINE T Subtrahend(T max) {
 }
 
 // The largest of `count` scores. A NaN may be passed over: it shows in the sum.
-template <typename T>
-HWY_INLINE T RowMax(const T* HWY_RESTRICT s, int64_t count) {
-  const hn::ScalableTag<T> d;
+template <class D, typename T, class V>
+HWY_INLINE V RunMax(D d, const T* HWY_RESTRICT s, int64_t count, V max) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  auto max0 = hn::Set(d, MinusInfinity<T>());
-  auto max1 = max0;
+  V other = max;
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    max0 = hn::Max(max0, hn::Load(d, s + i));
-    max1 = hn::Max(max1, hn::Load(d, s + i + kLanes));
+    max = hn::Max(max, hn::Load(d, s + i));
+    other = hn::Max(other, hn::Load(d, s + i + kLanes));
   }
-  if (i < count) max0 = hn::Max(max0, hn::Load(d, s + i));
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(max0, max1)));
+  if (i < count) max = hn::Max(max, hn::Load(d, s + i));
+  return hn::Max(max, other);
 }
 
-// s = 2^(log2_scale * (s - max)); returns the sum. Even and odd vectors are
-// summed apart; a span starts on a panel, so that which is which follows from
-// the position of the key.
-template <typename T>
-HWY_INLINE T RowExp(T* HWY_RESTRICT s, int64_t count, T log2_scale, T max) {
-  const hn::ScalableTag<T> d;
+// s = 2^(scale * (s - top)), added to the sums. Even and odd vectors are summed
+// apart; a run starts on a panel, so that which is which follows from the
+// position of the key.
+template <class D, typename T, class V>
+HWY_INLINE void RunExp(D d, T* HWY_RESTRICT s, int64_t count, V scale, V top,
+                       V& even_sum, V& odd_sum) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  const auto scale = hn::Set(d, log2_scale);
-  const auto top = hn::Set(d, Subtrahend(max));
-  auto sum0 = hn::Zero(d);
-  auto sum1 = hn::Zero(d);
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
     const auto x0 = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
@@ -66,61 +59,57 @@ HWY_INLINE T RowExp(T* HWY_RESTRICT s, int64_t count, T log2_scale, T max) {
     const auto p1 = Exp2(d, x1);
     hn::Store(p0, d, s + i);
     hn::Store(p1, d, s + i + kLanes);
-    sum0 = hn::Add(sum0, p0);
-    sum1 = hn::Add(sum1, p1);
+    even_sum = hn::Add(even_sum, p0);
+    odd_sum = hn::Add(odd_sum, p1);
   }
   if (i < count) {
     const auto x = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
     const auto p = Exp2(d, x);
     hn::Store(p, d, s + i);
-    sum0 = hn::Add(sum0, p);
+    even_sum = hn::Add(even_sum, p);
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
 }
 
 template <typename T>
-HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, int64_t count, T log2_scale,
-                             const RowState<T>& state) {
+HWY_INLINE T RowMax(const T* s, const KeyRuns& runs) {
+  const hn::ScalableTag<T> d;
+  auto max = hn::Set(d, MinusInfinity<T>());
+  for (int64_t i = 0; i < runs.count; ++i) {
+    const IndexRange run = runs.at[i];
+    max = RunMax(d, s + run.begin, run.end - run.begin, max);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, max));
+}
+
+// s = 2^(log2_scale * (s - max)); returns the sum.
+template <typename T>
+HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
+  const hn::ScalableTag<T> d;
+  const auto scale = hn::Set(d, log2_scale);
+  const auto top = hn::Set(d, Subtrahend(max));
+  auto even_sum = hn::Zero(d);
+  auto odd_sum = hn::Zero(d);
+  for (int64_t i = 0; i < runs.count; ++i) {
+    const IndexRange run = runs.at[i];
+    RunExp(d, s + run.begin, run.end - run.begin, scale, top, even_sum,
+           odd_sum);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even_sum, odd_sum)));
+}
+
+template <typename T>
+HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
+                             T log2_scale, const RowState<T>& state) {
   const hn::ScalableTag<T> d;
   for (int64_t r = 0; r < rows; ++r) {
     const T old_max = state.max[r];
-    const T strip_max = RowMax(s + r * kScoreStride<T>, count);
+    const T strip_max = RowMax(s + r * kScoreStride<T>, runs);
     const T max = strip_max > old_max ? strip_max : old_max;
     const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
     state.factor[r] = hn::GetLane(Exp2(d, moved));
     state.max[r] = max;
     state.sum[r] = state.sum[r] * state.factor[r] +
-                   RowExp(s + r * kScoreStride<T>, count, log2_scale, max);
-  }
-}
-
-template <typename T>
-HWY_INLINE void CapScores(T* HWY_RESTRICT s, int64_t count, T scale, T cap) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = HWY_LANES(T);
-  const auto factor = hn::Set(d, scale);
-  const auto limit = hn::Set(d, cap);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    auto x = hn::Mul(hn::Load(d, s + i), factor);
-    if (cap != 0) {
-      const auto capped = hn::Mul(limit, hn::Tanh(d, hn::Div(x, limit)));
-      x = hn::IfThenElse(hn::IsNaN(x), x, capped);
-    }
-    hn::Store(x, d, s + i);
-  }
-}
-
-// A bias of -infinity hides its key, whatever the score: NaN too.
-template <typename T>
-HWY_INLINE void AddScores(T* HWY_RESTRICT s, const T* HWY_RESTRICT bias,
-                          int64_t count) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = HWY_LANES(T);
-  const auto hide = hn::Set(d, MinusInfinity<T>());
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const auto b = hn::Load(d, bias + i);
-    const auto sum = hn::Add(hn::Load(d, s + i), b);
-    hn::Store(hn::IfThenElse(hn::Eq(b, hide), hide, sum), d, s + i);
+                   RowExp(s + r * kScoreStride<T>, runs, log2_scale, max);
   }
 }
 

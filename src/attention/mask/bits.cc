@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "attention/mask/mask_set.h"
 #include "attention/score/broadcast.h"
 
@@ -5,11 +7,26 @@ namespace regard::inline v0 {
 
 namespace {
 
+static_assert(std::endian::native == std::endian::little);
+
+// The bits of one query.
 struct BitsRow {
   const uint8_t* data;
   int64_t stride;  // between bytes
-  bool operator[](int64_t key) const {
-    return (data[key / 8 * stride] >> (key % 8) & 1) != 0;
+
+  // Of up to 64 keys in one word, the lowest bit that of the first.
+  uint64_t operator()(IndexRange keys) const {
+    const int64_t first = keys.begin / 8,
+                  bytes = (keys.end - 1) / 8 - first + 1;
+    uint64_t word = 0;
+    if (stride == 1 && bytes == 8) {
+      std::memcpy(&word, data + first, 8);
+    } else {
+      for (int64_t i = 0; i < bytes; ++i) {
+        word |= static_cast<uint64_t>(data[(first + i) * stride]) << (8 * i);
+      }
+    }
+    return word >> (keys.begin % 8);
   }
 };
 
@@ -17,23 +34,6 @@ BitsRow RowOf(const BitMask& mask, const MaskFrame& frame, int64_t query) {
   const BroadcastRow row = RowOf(mask.bytes, frame.batch, frame.head, query);
   return {static_cast<const uint8_t*>(mask.bytes.data) + row.offset,
           row.stride};
-}
-
-// Whether all keys of the range have the same bit as `first`, by whole bytes
-// where there are some.
-bool AllAre(const BitsRow& row, IndexRange keys, bool first) {
-  const uint8_t byte = first ? 0xFF : 0;
-  int64_t k = keys.begin;
-  while (k < keys.end) {
-    if (k % 8 == 0 && keys.end - k >= 8) {
-      if (row.data[k / 8 * row.stride] != byte) return false;
-      k += 8;
-    } else {
-      if (row[k] != first) return false;
-      ++k;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -46,26 +46,18 @@ IndexRange Range(const BitMask&, const MaskFrame&, IndexRange,
 
 TileClass Classify(const BitMask& mask, const MaskFrame& frame,
                    const ScoreTile& tile) {
-  const bool first = Allows(mask, frame, tile.queries.begin, tile.keys.begin);
-  for (int64_t q = tile.queries.begin; q < tile.queries.end; ++q) {
-    if (!AllAre(RowOf(mask, frame, q), tile.keys, first)) {
-      return TileClass::kMixed;
-    }
-  }
-  return first ? TileClass::kFull : TileClass::kEmpty;
+  return ClassifyPattern(
+      tile, [&](int64_t query) { return RowOf(mask, frame, query); });
 }
 
 bool Allows(const BitMask& mask, const MaskFrame& frame, int64_t query,
             int64_t key) {
-  return RowOf(mask, frame, query)[key];
+  return (RowOf(mask, frame, query)({key, key + 1}) & 1) != 0;
 }
 
 void AndRow(const BitMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible) {
-  const BitsRow row = RowOf(mask, frame, query);
-  for (int64_t k = keys.begin; k < keys.end; ++k) {
-    visible[k - keys.begin] &= static_cast<uint8_t>(row[k]);
-  }
+            IndexRange keys, const KeyBits& visible) {
+  visible.And(keys, RowOf(mask, frame, query));
 }
 
 }  // namespace regard::inline v0

@@ -71,14 +71,11 @@ bool Allows(const BlockSparseMask& mask, const MaskFrame& frame, int64_t query,
 }
 
 void AndRow(const BlockSparseMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible) {
+            IndexRange keys, const KeyBits& visible) {
   const LayoutRow row = RowOf(mask, frame, query / mask.query_block);
   const IndexRange columns = BlocksOf(keys, mask.key_block);
   for (int64_t c = columns.begin; c < columns.end; ++c) {
-    if (row[c]) continue;
-    const IndexRange hidden = KeysOf(mask, c, keys);
-    std::fill(visible + (hidden.begin - keys.begin),
-              visible + (hidden.end - keys.begin), uint8_t{0});
+    if (!row[c]) visible.Clear(KeysOf(mask, c, keys));
   }
 }
 

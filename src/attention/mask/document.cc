@@ -89,12 +89,16 @@ bool Allows(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
 }
 
 void AndRow(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible) {
+            IndexRange keys, const KeyBits& visible) {
   const int64_t id = IdsOf(mask.query, frame.batch)[query];
   const Ids ids = IdsOf(mask.key, frame.batch);
-  for (int64_t k = keys.begin; k < keys.end; ++k) {
-    visible[k - keys.begin] &= static_cast<uint8_t>(ids[k] == id);
-  }
+  visible.And(keys, [&](IndexRange part) {
+    uint64_t word = 0;
+    for (int64_t k = part.begin; k < part.end; ++k) {
+      word |= static_cast<uint64_t>(ids[k] == id) << (k - part.begin);
+    }
+    return word;
+  });
 }
 
 }  // namespace regard::inline v0

@@ -1,8 +1,11 @@
 #include "attention/mask/mask_set.h"
 
+#include <bit>
 #include <limits>
 #include <utility>
 #include <variant>
+
+#include "attention/score/broadcast.h"
 
 namespace regard::inline v0 {
 
@@ -13,6 +16,20 @@ Mask::Mask(MaskTerm term) { terms_.push_back(std::move(term)); }
 Mask Mask::And(const Mask& other) {
   terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end());
   return std::move(*this);
+}
+
+uint64_t PlainNotZero64(const uint8_t* bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr uint64_t kHigh = 0x8080808080808080, kLow = ~kHigh;
+  uint64_t bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    uint64_t word;
+    std::memcpy(&word, bytes + 8 * i, 8);
+    const uint64_t high = (((word & kLow) + kLow) | word) & kHigh;
+    // Bit 8 i moves to bit 56 + i; no two products meet in one bit.
+    bits |= (high >> 7) * 0x0102040810204080 >> 56 << (8 * i);
+  }
+  return bits;
 }
 
 int64_t SaturatingAdd(int64_t a, int64_t b) {
@@ -47,6 +64,21 @@ TileClass MaskSet::Classify(const ScoreTile& tile) const {
   return all;
 }
 
+TileClass MaskSet::Estimate(const ScoreTile& tile) const {
+  TileClass all = TileClass::kFull;
+  for (const MaskTerm& term : *terms_) {
+    const TileClass one = std::visit(
+        [&](const auto& mask) {
+          return IsStored(mask) ? TileClass::kMixed
+                                : regard::Classify(mask, frame_, tile);
+        },
+        term);
+    if (one == TileClass::kEmpty) return TileClass::kEmpty;
+    if (one == TileClass::kMixed) all = TileClass::kMixed;
+  }
+  return all;
+}
+
 bool MaskSet::Allows(int64_t query, int64_t key) const {
   return std::all_of(terms_->begin(), terms_->end(), [&](const MaskTerm& term) {
     return std::visit(
@@ -64,15 +96,32 @@ bool MaskSet::HasPattern() const {
   });
 }
 
-void MaskSet::AndRow(int64_t query, IndexRange keys, uint8_t* visible) const {
+void MaskSet::SetRow(int64_t query, IndexRange keys,
+                     const KeyBits& visible) const {
+  const IndexRange range = Range({query, query + 1}, keys);
+  if (range.empty()) return;
+  visible.Set(range);
   for (const MaskTerm& term : *terms_) {
     std::visit(
         [&](const auto& mask) {
           if (!regard::HasPattern(mask)) return;
-          regard::AndRow(mask, frame_, query, keys, visible);
+          regard::AndRow(mask, frame_, query, range, visible);
         },
         term);
   }
+}
+
+RowsAhead MaskSet::StoredAhead(int64_t query, int64_t key) const {
+  if (query >= frame_.query_length) return {};
+  for (const MaskTerm& term : *terms_) {
+    if (const auto* mask = std::get_if<BooleanMask>(&term)) {
+      return AheadOf(mask->allowed, frame_.batch, frame_.head, query, key, 1);
+    }
+    if (const auto* mask = std::get_if<BitMask>(&term)) {
+      return AheadOf(mask->bytes, frame_.batch, frame_.head, query, key, 8);
+    }
+  }
+  return {};
 }
 
 }  // namespace regard::inline v0

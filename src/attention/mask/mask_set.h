@@ -9,7 +9,7 @@
 //   Classify(tile)     nothing visible, everything visible, or to be looked at
 //   Allows(q, k)       the definition; the others must agree with it
 //   HasPattern()       whether a row may be more than one run of keys
-//   AndRow(q, keys)    hides what Range of one row leaves, in such rows
+//   AndRow(q, keys)    hides of what Range of one row leaves, in such rows
 //
 // More rows or more keys never make a range smaller: what is packed for many
 // rows serves each of them. All are pure, allocate nothing and do not fail on a
@@ -19,8 +19,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "attention/mask/key_bits.h"
+#include "attention/rows_ahead.h"
 #include "regard/mask.h"
 
 namespace regard::inline v0 {
@@ -71,26 +74,31 @@ inline bool HasPattern(const BitMask&) { return true; }
 inline bool HasPattern(const BooleanMask&) { return true; }
 inline bool HasPattern(const CustomMask&) { return true; }
 
-// visible[i] &= whether `query` sees keys.begin + i. `keys` are a part of what
-// Range of this row leaves.
+// Whether a mask holds something for every pair, which is not to be read twice.
+template <typename M>
+constexpr bool IsStored(const M&) {
+  return std::is_same_v<M, BitMask> || std::is_same_v<M, BooleanMask>;
+}
+
+// Clears the bits of those of `keys` that `query` doesn't see. `keys` are a
+// part of what Range of this row leaves.
 template <typename M>
 void AndRow(const M& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible) {
+            IndexRange keys, const KeyBits& visible) {
   for (int64_t k = keys.begin; k < keys.end; ++k) {
-    visible[k - keys.begin] &=
-        static_cast<uint8_t>(Allows(mask, frame, query, k));
+    if (!Allows(mask, frame, query, k)) visible.Clear({k, k + 1});
   }
 }
 void AndRow(const WindowMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible);
+            IndexRange keys, const KeyBits& visible);
 void AndRow(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible);
+            IndexRange keys, const KeyBits& visible);
 void AndRow(const BitMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible);
+            IndexRange keys, const KeyBits& visible);
 void AndRow(const BlockSparseMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible);
+            IndexRange keys, const KeyBits& visible);
 void AndRow(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible);
+            IndexRange keys, const KeyBits& visible);
 
 // The intersection of all terms of a mask, for one frame. Refers to the mask.
 class MaskSet {
@@ -102,10 +110,17 @@ class MaskSet {
   // Within `keys` and [0, key_length).
   IndexRange Range(IndexRange queries, IndexRange keys) const;
   TileClass Classify(const ScoreTile& tile) const;
+  // The same without reading bits and booleans, which may be anything.
+  TileClass Estimate(const ScoreTile& tile) const;
   bool Allows(int64_t query, int64_t key) const;
-  // Whether AndRow can hide anything that Range of the row leaves.
+  // Whether a row may see anything else than all of its Range.
   bool HasPattern() const;
-  void AndRow(int64_t query, IndexRange keys, uint8_t* visible) const;
+  // Sets the bits of those of `keys` that the query sees; all others of the
+  // words stay as they are.
+  void SetRow(int64_t query, IndexRange keys, const KeyBits& visible) const;
+  // What SetRow will read of the first stored term for rows from `query` and
+  // keys from `key` on.
+  RowsAhead StoredAhead(int64_t query, int64_t key) const;
 
  private:
   const std::vector<MaskTerm>* terms_;

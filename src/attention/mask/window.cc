@@ -62,12 +62,9 @@ bool Allows(const WindowMask& mask, const MaskFrame& frame, int64_t query,
 }
 
 void AndRow(const WindowMask& mask, const MaskFrame& frame, int64_t query,
-            IndexRange keys, uint8_t* visible) {
-  const IndexRange gap =
-      keys & IndexRange{mask.first_keys, FirstKey(mask, frame, query)};
-  if (gap.empty()) return;
-  std::fill(visible + (gap.begin - keys.begin),
-            visible + (gap.end - keys.begin), uint8_t{0});
+            IndexRange keys, const KeyBits& visible) {
+  visible.Clear(keys &
+                IndexRange{mask.first_keys, FirstKey(mask, frame, query)});
 }
 
 }  // namespace regard::inline v0
