@@ -99,7 +99,7 @@ struct AttentionProblem {
 struct AttentionOptions {
   bool lse = false;      // return log-sum-exp too
   bool weights = false;  // return the n x n weights too; never changes `out`
-  int threads = 0;       // 0: all cores
+  int threads = 0;  // 0: all cores, or those of the host's pool (threads.h)
   std::string kernel =
       "";  // "": the plan chooses; else a name from KernelNames()
   // "": the widest of UsableInstructionSets(); else one of them.

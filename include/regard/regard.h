@@ -11,6 +11,7 @@
 #include "regard/nn.h"
 #include "regard/render.h"
 #include "regard/tensor.h"
+#include "regard/threads.h"
 #include "regard/tokenizer.h"
 #include "regard/version.h"
 

@@ -271,7 +271,7 @@ typedef struct regard_options regard_options;
 REGARD_API regard_status regard_options_create(regard_options** options);
 REGARD_API void regard_options_destroy(regard_options* options);
 
-/* 0: all cores. Results don't depend on it. */
+/* 0: all cores, or those of the host's pool. Results don't depend on it. */
 REGARD_API regard_status regard_options_set_threads(regard_options* options,
                                                     int32_t threads);
 /* A name of regard_kernels(). NULL: the best that can serve. */
@@ -280,6 +280,30 @@ REGARD_API regard_status regard_options_set_kernel(regard_options* options,
 /* A name of regard_usable_instruction_sets(). NULL: the widest. */
 REGARD_API regard_status regard_options_set_instruction_set(
     regard_options* options, const char* instruction_set);
+
+/* ---------------------------------------------------------------- threads */
+
+/* One share of a call's work; loops take pieces from one list until it is
+ * empty. Never waits for another one. */
+typedef void (*regard_loop)(int32_t loop, void* context);
+/* Calls loop(0, context), ..., loop(loops - 1, context), each once, from any
+ * threads and in any order, and returns when all of them have returned. Must
+ * not jump out.
+ *
+ * Comes from the thread that called Regard, and from several at once when
+ * several do. If one of them can be a thread of the pool itself, it must not
+ * wait for that thread: let it run loops itself, or set options to 1 thread,
+ * for which no pool is used. Calls from inside a loop (from a callback) run on
+ * their own thread and don't come here. */
+typedef void (*regard_run_loops)(int32_t loops, regard_loop loop, void* context,
+                                 void* user);
+/* From now on the threads of the host program do the work of all calls, in any
+ * thread; `run` NULL: Regard's own again, as at first. `threads`: how many
+ * loops run at once, 1 or more; what 0 threads in options means then. Calls
+ * that have begun keep the pool that they began with: end them before `user`
+ * goes away. A forked child inherits the choice. */
+REGARD_API regard_status regard_set_thread_pool(regard_run_loops run,
+                                                int32_t threads, void* user);
 
 /* ---------------------------------------------------------------- attention */
 

@@ -144,6 +144,7 @@ void MergeAttention(std::span<const PartialAttention> parts,
                     const MutableTensorView& out, const MutableTensorView& lse,
                     int threads) {
   const ScopedFloatState float_state;
+  CheckThreads(threads, "MergeAttention: threads");
   CheckMerge(parts, out, lse);
   if (out.NumElements() == 0 && (!lse.given() || lse.NumElements() == 0)) {
     return;

@@ -137,6 +137,7 @@ void Plan::Free::operator()(std::byte* memory) const noexcept {
 
 Plan MakePlan(const Problem& problem, PlanFor size,
               const AttentionOptions& options, const std::string& function) {
+  CheckThreads(options.threads, function + ": threads");
   RequireKnown(options.kernel, function);
   Plan plan;
   plan.target =

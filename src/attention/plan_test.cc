@@ -54,6 +54,11 @@ TEST_F(PlanTest, NamesAreAnsweredWithTheKnownOnes) {
               HasSubstr(UsableInstructionSets().front()));
 }
 
+TEST_F(PlanTest, NegativeNumbersOfThreadsAreRefused) {
+  EXPECT_EQ(Message({.threads = -1}),
+            "AttentionPlan: threads: -1 is negative: use 0 for all cores");
+}
+
 TEST_F(PlanTest, EveryRefusalHasAReason) {
   const std::string narrowest = BuiltInstructionSets().back();
   if (HasVectors(narrowest)) GTEST_SKIP() << narrowest << " serves them all";

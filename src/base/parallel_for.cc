@@ -9,9 +9,14 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
+
+#include "regard/error.h"
+#include "regard/threads.h"
 
 namespace regard::inline v0 {
 
@@ -46,10 +51,28 @@ struct Job {
   // Guarded by the pool's mutex.
   int joined = 0;  // helpers that ever joined
   int active = 0;  // helpers at work
+  // The first one that a task threw.
+  std::mutex error_mutex;
   std::exception_ptr error;
 };
 
 thread_local bool inside_task = false;
+
+// Runs tasks of the job until none is left.
+void Work(Job& job, int worker) noexcept {
+  const bool before = inside_task;
+  inside_task = true;
+  try {
+    for (int64_t task; (task = job.next.fetch_add(1)) < job.tasks;) {
+      (*job.body)(task, worker);
+    }
+  } catch (...) {
+    job.next.store(job.tasks);
+    std::lock_guard lock(job.error_mutex);
+    if (!job.error) job.error = std::current_exception();
+  }
+  inside_task = before;
+}
 
 class Pool {
  public:
@@ -67,21 +90,6 @@ class Pool {
   }
 
  private:
-  // Runs tasks of the job until none is left.
-  void Work(Job& job, int worker) {
-    inside_task = true;
-    try {
-      for (int64_t task; (task = job.next.fetch_add(1)) < job.tasks;) {
-        (*job.body)(task, worker);
-      }
-    } catch (...) {
-      job.next.store(job.tasks);
-      std::lock_guard lock(mutex_);
-      if (!job.error) job.error = std::current_exception();
-    }
-    inside_task = false;
-  }
-
   void StartWorkers(int wanted) {
     while (workers_ < wanted) {
       try {
@@ -140,9 +148,70 @@ Pool& ThePool() {
   return *pool;
 }
 
+// The host's pool. Never destroyed, as a call may be going on when the process
+// ends. A fork waits until nobody holds the mutex, so that the child finds it
+// free.
+struct HostPool {
+  std::mutex mutex;
+  std::shared_ptr<ThreadPool> pool;
+};
+
+std::atomic<bool> host_pool_is_set{false};
+
+HostPool& TheHostPool() {
+  static HostPool& host = *new HostPool;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork([] { TheHostPool().mutex.lock(); },
+                   [] { TheHostPool().mutex.unlock(); },
+                   [] { TheHostPool().mutex.unlock(); });
+  });
+  return host;
+}
+
+// nullptr when the host has set none.
+std::shared_ptr<ThreadPool> CurrentHostPool() {
+  if (!host_pool_is_set.load()) return nullptr;
+  HostPool& host = TheHostPool();
+  std::lock_guard lock(host.mutex);
+  return host.pool;
+}
+
+void RunOnHost(ThreadPool& pool, Job& job) {
+  pool.Run(job.max_helpers + 1, [&job](int loop) { Work(job, loop); });
+  // Loops that the pool left out leave nothing undone.
+  Work(job, 0);
+}
+
 }  // namespace
 
+void SetThreadPool(std::shared_ptr<ThreadPool> pool) {
+  if (pool != nullptr && pool->threads() < 1) {
+    throw Error(ErrorKind::kArgument, "SetThreadPool: pool",
+                "has " + std::to_string(pool->threads()) + " threads",
+                "tell how many loops it runs at once, 1 or more");
+  }
+  HostPool& host = TheHostPool();
+  {
+    std::lock_guard lock(host.mutex);
+    host_pool_is_set.store(pool != nullptr);
+    host.pool.swap(pool);
+  }
+  // The former one ends here, outside the lock.
+}
+
+void CheckThreads(int threads, const std::string& subject) {
+  if (threads >= 0) return;
+  throw Error(ErrorKind::kArgument, subject,
+              std::to_string(threads) + " is negative", "use 0 for all cores");
+}
+
 int ResolveThreads(int requested) {
+  CheckThreads(requested, "threads");
+  if (const std::shared_ptr<ThreadPool> host = CurrentHostPool();
+      host != nullptr && requested == 0) {
+    return std::clamp(host->threads(), 1, kMaxThreads);
+  }
   if (requested > 0) return std::min(requested, kMaxThreads);
   const int from_environment = ThreadsFromEnvironment();
   return from_environment > 0 ? from_environment : AllowedCores();
@@ -158,8 +227,13 @@ void ParallelFor(int64_t tasks, int threads,
   Job job{.tasks = tasks,
           .body = &body,
           .max_helpers = static_cast<int>(workers) - 1,
+          .error_mutex = {},
           .error = nullptr};
-  ThePool().Run(job);
+  if (const std::shared_ptr<ThreadPool> host = CurrentHostPool()) {
+    RunOnHost(*host, job);
+  } else {
+    ThePool().Run(job);
+  }
   if (job.error) std::rethrow_exception(job.error);
 }
 

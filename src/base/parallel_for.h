@@ -4,11 +4,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace regard::inline v0 {
 
-// Number of threads a call uses for `requested` (0: all cores this process may
-// run on, or OMP_NUM_THREADS when that is smaller and valid).
+// Error (kArgument) about `subject` for a negative number of threads.
+void CheckThreads(int threads, const std::string& subject);
+
+// Number of threads a call uses for `requested` (0: those of the host's pool if
+// there is one; otherwise OMP_NUM_THREADS if valid, or all cores this process
+// may run on). Error (kArgument) below 0.
 int ResolveThreads(int requested);
 
 // Calls body(task, worker) for every task in [0, tasks), on at most `threads`
@@ -19,7 +24,8 @@ int ResolveThreads(int requested);
 // What a task throws is rethrown here (the first one; tasks not yet started are
 // dropped). Nested calls run serially on their own thread. Calls from several
 // host threads at once are fine. A forked child starts with fresh workers. When
-// threads can't be started, fewer do the work.
+// threads can't be started, fewer do the work. With a pool of the host
+// (regard/threads.h), its threads do it.
 void ParallelFor(int64_t tasks, int threads,
                  const std::function<void(int64_t task, int worker)>& body);
 

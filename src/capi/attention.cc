@@ -104,8 +104,7 @@ regard_status regard_merge(const regard_partial* parts, size_t count,
                        regard::ViewOf(&parts[i].lse, {"parts", i, "lse"})});
     }
     regard::MergeAttention(views, regard::RequiredViewOf(out, "out"),
-                           regard::ViewOf(lse, "lse"),
-                           regard::CheckedThreads(threads));
+                           regard::ViewOf(lse, "lse"), threads);
   });
 }
 

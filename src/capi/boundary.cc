@@ -87,15 +87,6 @@ regard_status Report(const char* function) noexcept {
   }
 }
 
-int CheckedThreads(int32_t threads) {
-  if (threads < 0) {
-    throw Error(ErrorKind::kArgument, "threads",
-                std::to_string(threads) + " is negative",
-                "use 0 for all cores");
-  }
-  return threads;
-}
-
 }  // namespace regard::inline v0
 
 const char* regard_last_message(void) { return regard::last_message; }

@@ -41,9 +41,6 @@ void Create(T** handle, const char* name) {
   place = new T();
 }
 
-// `threads` as a C caller gives it. Error (kArgument) below 0.
-int CheckedThreads(int32_t threads);
-
 }  // namespace regard::inline v0
 
 #endif  // REGARD_SRC_CAPI_BOUNDARY_H_

@@ -1,3 +1,4 @@
+#include "base/parallel_for.h"
 #include "capi/boundary.h"
 #include "capi/handles.h"
 
@@ -18,8 +19,9 @@ void regard_options_destroy(regard_options* options) { delete options; }
 regard_status regard_options_set_threads(regard_options* options,
                                          int32_t threads) {
   return Guard("regard_options_set_threads", [&] {
-    Required(options, "options").value.threads =
-        regard::CheckedThreads(threads);
+    regard::AttentionOptions& value = Required(options, "options").value;
+    regard::CheckThreads(threads, "threads");
+    value.threads = threads;
   });
 }
 

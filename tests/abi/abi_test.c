@@ -432,8 +432,58 @@ static void TestOptions(void) {
   TearDown(&f);
 }
 
+/* A pool that runs its loops one after the other, the last one first. */
+static void Backwards(int32_t loops, regard_loop loop, void* context,
+                      void* user) {
+  int32_t i;
+  int32_t* most = user;
+  for (i = loops - 1; i >= 0; --i) loop(i, context);
+  if (loops > *most) *most = loops;
+}
+
+static void TestThreadPool(void) {
+  enum { kHeads = 8, kLength = 64, kSize = 64 };
+  static float q[kHeads * kLength * kSize], own[kHeads * kLength * kSize],
+      hosted[kHeads * kLength * kSize];
+  const int64_t shape[] = {1, kHeads, kLength, kSize};
+  int32_t most = 0;
+  regard_problem* problem = NULL;
+  regard_options* options = NULL;
+  const regard_tensor x = View(q, 4, shape), y = View(own, 4, shape),
+                      z = View(hosted, 4, shape);
+  int i;
+  for (i = 0; i < kHeads * kLength * kSize; ++i) q[i] = (float)(i % 97) / 50;
+  CHECK_OK(regard_problem_create(&problem));
+  CHECK_OK(regard_problem_set_qkv(problem, &x, &x, &x));
+  CHECK_OK(regard_options_create(&options));
+  CHECK_OK(regard_attend(problem, options, &y, NULL, NULL));
+
+  CHECK_OK(regard_set_thread_pool(Backwards, 3, &most));
+  CHECK_OK(regard_attend(problem, options, &z, NULL, NULL));
+  CHECK(most == 3);
+  most = 0;
+  CHECK(memcmp(own, hosted, sizeof(own)) == 0);
+  CHECK_OK(regard_options_set_threads(options, 2));
+  CHECK_OK(regard_attend(problem, options, &z, NULL, NULL));
+  CHECK(most == 2);
+  most = 0;
+  CHECK_OK(regard_options_set_threads(options, 1));
+  CHECK_OK(regard_attend(problem, options, &z, NULL, NULL));
+  CHECK(most == 0);
+  CHECK_FAILS(regard_set_thread_pool(Backwards, 0, &most),
+              REGARD_ERROR_ARGUMENT,
+              "regard_set_thread_pool: pool: has 0 threads");
+
+  CHECK_OK(regard_set_thread_pool(NULL, 0, NULL));
+  CHECK_OK(regard_options_set_threads(options, 2));
+  CHECK_OK(regard_attend(problem, options, &z, NULL, NULL));
+  CHECK(most == 0);
+  regard_options_destroy(options);
+  regard_problem_destroy(problem);
+}
+
 static void TestPlans(void) {
-  static const int64_t shorter[] = {1, 1, 2, 1};
+  static const int64_t longer[] = {1, 1, 4, 1};
   regard_options* options = NULL;
   regard_plan* plan = NULL;
   regard_tile_counts counts;
@@ -458,11 +508,11 @@ static void TestPlans(void) {
   CHECK(counts.empty == 0 && counts.full > 0 && counts.mixed > 0);
   CHECK_FAILS(regard_plan_count_tiles(plan, f.problem, NULL),
               REGARD_ERROR_ARGUMENT, "counts: is NULL");
-  f.q_view = View(f.q, 4, shorter);
+  f.q_view = View(f.q, 4, longer);
   CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_TOP_LEFT, 0));
   CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &f.v_view));
   CHECK_FAILS(regard_plan_run(plan, f.problem, &f.out_view, NULL, NULL),
-              REGARD_ERROR_ARGUMENT, "regard_plan_run: q: shape [1, 1, 2, 1]");
+              REGARD_ERROR_ARGUMENT, "regard_plan_run: q: 4 queries are more");
   CHECK_FAILS(regard_plan_create(f.problem, NULL, NULL), REGARD_ERROR_ARGUMENT,
               "plan: is NULL");
   CHECK(strcmp(regard_plan_kernel(NULL), "") == 0);
@@ -571,6 +621,7 @@ int main(void) {
   TestOutputs();
   TestTypes();
   TestOptions();
+  TestThreadPool();
   TestPlans();
   TestWeightTiles();
   TestMerge();

@@ -26,7 +26,7 @@ EVERYTHING = {"cli", "capi"}
 
 # Which folder owns a public header.
 OWNER = {
-    "version": "base", "error": "base", "tensor": "tensor", "mask": "attention",
+    "version": "base", "error": "base", "threads": "base", "tensor": "tensor", "mask": "attention",
     "attention": "attention", "kv_cache": "attention", "nn": "nn",
     "tokenizer": "text", "model": "model", "lens": "lens", "io": "io",
     "render": "render", "regard_c": "capi", "regard": "capi",

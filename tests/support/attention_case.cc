@@ -546,12 +546,23 @@ int64_t Permuted(int64_t i, int64_t count, Order order) {
   return (seed + i * step) % count;
 }
 
-// The sum of term(i) for i in [0, count), in T.
-template <typename T, typename Term>
-T SumOf(int64_t count, Order order, const Term& term) {
+// From kShuffled on, every second pair of orders rounds a product and its
+// addition once, as matrix libraries do where there is such an instruction.
+bool IsFused(Order order) {
+  return order >= Order::kShuffled && static_cast<int64_t>(order) / 2 % 2 == 1;
+}
+
+// The sum of left(i) * right(i) for i in [0, count), in T.
+template <typename T, typename Left, typename Right>
+T SumOfProducts(int64_t count, Order order, const Left& left,
+                const Right& right) {
+  const bool fused = IsFused(order);
+  const auto add = [&](T& sum, int64_t i) {
+    sum = fused ? std::fma(left(i), right(i), sum) : sum + left(i) * right(i);
+  };
   if (order == Order::kFourChains) {
     T chains[4] = {};
-    for (int64_t i = 0; i < count; ++i) chains[i % 4] += term(i);
+    for (int64_t i = 0; i < count; ++i) add(chains[i % 4], i);
     return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   }
   constexpr int64_t kPiece = 128;
@@ -559,7 +570,7 @@ T SumOf(int64_t count, Order order, const Term& term) {
   for (int64_t begin = 0; begin < count; begin += kPiece) {
     T piece = 0;
     for (int64_t i = begin; i < std::min(begin + kPiece, count); ++i) {
-      piece += term(Permuted(i, count, order));
+      add(piece, Permuted(i, count, order));
     }
     total += piece;
   }
@@ -595,10 +606,10 @@ AttentionResult Plain(const AttentionProblem& p, Order order,
       T& s = weights[static_cast<size_t>(j)];
       s = -kInfinity;
       if (!Visible(p, b, h, i, j)) continue;
-      s = round(SumOf<T>(depth, order, [&](int64_t d) {
-        return before * Element<T>(p.q, b, h, i, d) *
-               Element<T>(p.k, b, kv, j, d);
-      }));
+      s = round(SumOfProducts<T>(
+          depth, order,
+          [&](int64_t d) { return before * Element<T>(p.q, b, h, i, d); },
+          [&](int64_t d) { return Element<T>(p.k, b, kv, j, d); }));
       s = round(after * s);
       if (p.softcap) {
         const T cap = static_cast<T>(*p.softcap);
@@ -631,9 +642,12 @@ AttentionResult Plain(const AttentionProblem& p, Order order,
           static_cast<double>(weight);
     }
     for (int64_t e = 0; e < value_size; ++e) {
-      const T out = SumOf<T>(keys, order, [&](int64_t j) {
-        const T weight = weights[static_cast<size_t>(j)];
-        return weight == 0 ? 0 : weight * Element<T>(p.v, b, kv, j, e);
+      const auto weight = [&](int64_t j) {
+        return weights[static_cast<size_t>(j)];
+      };
+      // What has no weight may hold anything.
+      const T out = SumOfProducts<T>(keys, order, weight, [&](int64_t j) {
+        return weight(j) == 0 ? 0 : Element<T>(p.v, b, kv, j, e);
       });
       result.out.AsMutable<double>()[row * value_size + e] =
           static_cast<double>(round(out));

@@ -76,7 +76,8 @@ bool Visible(const AttentionProblem& problem, int64_t b, int64_t h, int64_t i,
 
 // The order in which a plain evaluation adds up products. Each is as good as
 // the others: how far they are from the truth is a matter of chance, which
-// small problems show. From kShuffled on, each number is another permutation.
+// small problems show. From kShuffled on, each number is another permutation,
+// with fused multiply-adds or without.
 enum class Order : int64_t { kForward, kBackward, kFourChains, kShuffled };
 
 // Out, LSE and weights by plain loops in T, dot products summed in pieces of
