@@ -14,18 +14,18 @@ constexpr PictureFormat kFormats[] = {
     {"png", SceneToPng},
 };
 
-std::string Written(const std::string& name, const Scene& scene,
-                    const PictureOptions& options) {
+}  // namespace
+
+std::span<const PictureFormat> FormatList() { return kFormats; }
+
+std::string ScenePicture(const std::string& name, const Scene& scene,
+                         const PictureOptions& options) {
   for (const PictureFormat& format : kFormats) {
     if (name == format.name) return format.write(scene, options);
   }
   throw Error(ErrorKind::kUsage, "picture format " + name, "unknown",
               "known formats are " + Join(PictureFormats()));
 }
-
-}  // namespace
-
-std::span<const PictureFormat> FormatList() { return kFormats; }
 
 std::vector<std::string> PictureFormats() {
   std::vector<std::string> names;
@@ -36,13 +36,13 @@ std::vector<std::string> PictureFormats() {
 std::string HeatMapPicture(const std::string& format, const HeatMap& map,
                            const HeatMapStyle& style,
                            const PictureOptions& options) {
-  return Written(format, HeatMapScene(map, style), options);
+  return ScenePicture(format, HeatMapScene(map, style), options);
 }
 
 std::string GridPicture(const std::string& format, const MapGrid& grid,
                         const HeatMapStyle& style,
                         const PictureOptions& options) {
-  return Written(format, GridScene(grid, style), options);
+  return ScenePicture(format, GridScene(grid, style), options);
 }
 
 std::string HeatMapSvg(const HeatMap& map, const HeatMapStyle& style,

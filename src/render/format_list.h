@@ -16,6 +16,10 @@ struct PictureFormat {
 
 std::span<const PictureFormat> FormatList();
 
+// In a format by its name; Error (kUsage) naming the known ones.
+std::string ScenePicture(const std::string& name, const Scene& scene,
+                         const PictureOptions& options);
+
 }  // namespace regard::inline v0
 
 #endif  // REGARD_SRC_RENDER_FORMAT_LIST_H_

@@ -61,19 +61,6 @@ double AddSwatches(Scene& scene, const std::vector<Swatch>& swatches, double y,
   return y + line;
 }
 
-double AddParagraph(Scene& scene, const std::string& text, double y,
-                    double width) {
-  for (const std::string& line : WrappedLines(text, kSmallSize, width)) {
-    y += kSmallSize * kLineHeight;
-    scene.items.push_back(TextItem{.x = kMargin,
-                                   .y = y - kSmallSize * (kLineHeight - 1),
-                                   .size = kSmallSize,
-                                   .color = kSoftInk,
-                                   .text = line});
-  }
-  return y;
-}
-
 std::vector<double> BarTicks(const ColorRange& range, double height) {
   // At most about twelve, or as many as there is room for.
   return range.Ticks(std::max(1.9 * kSmallSize / height, 0.08));
@@ -190,6 +177,19 @@ void AddColorBar(Scene& scene, const ColorRange& range,
                .angle = -90,
                .color = kInk,
                .text = VisibleText(style.value_name)});
+}
+
+double AddParagraph(Scene& scene, const std::string& text, double y,
+                    double width) {
+  for (const std::string& line : WrappedLines(text, kSmallSize, width)) {
+    y += kSmallSize * kLineHeight;
+    scene.items.push_back(TextItem{.x = kMargin,
+                                   .y = y - kSmallSize * (kLineHeight - 1),
+                                   .size = kSmallSize,
+                                   .color = kSoftInk,
+                                   .text = line});
+  }
+  return y;
 }
 
 double AddLegend(Scene& scene, const CellCounts& counts,

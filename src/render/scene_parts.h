@@ -32,6 +32,10 @@ double SnapUp(double points);
 // Title lines from `y` down, wrapped to `width`; returns the y below them.
 double AddTitle(Scene& scene, const std::string& title, double y, double width);
 
+// Small lines from `y` down, wrapped to `width`; returns the y below them.
+double AddParagraph(Scene& scene, const std::string& text, double y,
+                    double width);
+
 // Height of the colour bar beside maps of this height.
 double ColorBarHeight(double plot_height);
 // Width that AddColorBar needs, from the bar's left edge.

@@ -153,10 +153,18 @@ TEST(BenchTest, Files) {
   EXPECT_THAT(table.err, HasSubstr("wrote x.csv"));
   EXPECT_TRUE(ReadText(folder / "x.csv").starts_with("work,dtype,D,L,Lq,"));
 
+  EXPECT_EQ(write("x.svg").status, 0);
+  const std::string svg = ReadText(folder / "x.svg");
+  EXPECT_THAT(svg, AllOf(HasSubstr("<svg"), HasSubstr(">alibi</text>"),
+                         HasSubstr("regard 0.1.0")));
+  EXPECT_EQ(svg.find(folder.path()), svg.npos);
+  EXPECT_EQ(write("x.png").status, 0);
+  EXPECT_TRUE(ReadText(folder / "x.png").starts_with("\x89PNG"));
+
   EXPECT_EQ(write("-", {"--format", "csv"}).out.find("work,dtype"), 0u);
   ExpectError(write("x.pdf"), 2, HasSubstr("x.pdf: unknown format .pdf"));
   ExpectError(write("none/x.csv"), 1, HasSubstr("none/x.csv"));
-  EXPECT_THAT(folder.Names(), ElementsAre("x.csv", "x.json"));
+  EXPECT_THAT(folder.Names(), ElementsAre("x.csv", "x.json", "x.png", "x.svg"));
 }
 
 TEST(BenchTest, Errors) {

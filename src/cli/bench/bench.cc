@@ -9,6 +9,7 @@
 #include "bench/schedule.h"
 #include "bench/table.h"
 #include "bench/work_list.h"
+#include "cli/bench/chart.h"
 #include "cli/bench/report.h"
 #include "cli/bench/text.h"
 #include "cli/options.h"
@@ -24,7 +25,7 @@ namespace {
 // Below ten minutes, whatever the machine.
 constexpr double kLongest = 480;
 
-const std::vector<std::string> kFormats = {"json", "csv"};
+const std::vector<std::string> kFormats = {"json", "csv", "svg", "png"};
 
 struct Options {
   bool all = false, quick = false;
@@ -147,6 +148,13 @@ std::vector<BenchResult> MeasureAll(const std::vector<ScheduledRow>& schedule,
   return results;
 }
 
+std::string FileText(const std::string& format,
+                     const std::vector<BenchResult>& results) {
+  if (format == "json") return BenchJson(results).Dump() + "\n";
+  if (format == "csv") return BenchCsv(results);
+  return BenchPicture(format, results);
+}
+
 void Run(const Options& options, Context& context) {
   const OutputOptions& output = options.output;
   const std::string format = output.path ? OutputFormat(output, kFormats) : "";
@@ -159,8 +167,7 @@ void Run(const Options& options, Context& context) {
       MeasureAll(ScheduleOf(rows, options), options.quick,
                  prints ? &table : nullptr, console);
   if (output.path) {
-    WriteFile(*output.path, format == "csv" ? BenchCsv(results)
-                                            : BenchJson(results).Dump() + "\n");
+    WriteFile(*output.path, FileText(format, results));
     ReportWritten(context, *output.path, format);
   } else if (context.common.json) {
     console.PrintJson(BenchJson(results));

@@ -127,6 +127,18 @@ std::string BenchPercent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+std::string RatioText(const BenchResult& result) {
+  const BenchRow& row = result.row;
+  if (!result.ratio) return "";
+  std::string text = fmt::format("{:.2f} × {} of {}", *result.ratio,
+                                 Name(row.versus->figure), row.VersusText());
+  if (row.bar) {
+    text += fmt::format(", {} {:.2f}",
+                        row.MoreIsBetter() ? "at least" : "at most", *row.bar);
+  }
+  return text;
+}
+
 BenchText::BenchText(const std::vector<BenchRow>& rows, const Console& console)
     : width_(console.width()), color_(console.color()) {
   for (const std::string& name : kHeader) {

@@ -34,6 +34,8 @@ class BenchText {
 
 // "85.0 %"
 std::string BenchPercent(double share);
+// "1.20 × time of forward, at most 1.25"; "" where a row has no ratio.
+std::string RatioText(const BenchResult& result);
 
 }  // namespace regard::inline v0
 
