@@ -1,5 +1,5 @@
-// Against PyTorch in float64 (tests/golden/make_attention.py): the definition
-// itself, seen by somebody else.
+// Against PyTorch and Transformers in float64 (tests/golden/make_attention.py):
+// the definition itself, and its masks, seen by somebody else.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -81,6 +81,71 @@ TEST_P(GoldenTest, SoftcapBiasAndScale) {
   p.scale = 0.75;
   p.softcap = 3;
   ExpectGolden(p, "softcap");
+}
+
+// Six queries at 600 and on of 700 keys, which are more than a block.
+class GoldenMaskTest : public GoldenTest {
+ protected:
+  static AttentionProblem At600(const Arrays& a) {
+    AttentionProblem p = a.Problem();
+    p.query_offset = QueryOffset::At(600);
+    return p;
+  }
+  void ExpectGoldenMask(const Mask& mask, const std::string& name) {
+    const Arrays a({1, 4, 6, 8}, {1, 2, 700, 8}, {1, 2, 700, 2}, 8);
+    AttentionProblem p = At600(a);
+    p.mask = mask;
+    ExpectGolden(p, name);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, GoldenMaskTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+TEST_P(GoldenMaskTest, Window) {
+  ExpectGoldenMask(Mask::Causal() & Mask::Window(130, std::nullopt), "window");
+}
+
+// Its window is the largest distance, ours counts the query itself.
+TEST_P(GoldenMaskTest, WindowBothWays) {
+  ExpectGoldenMask(Mask::Window(151, 150), "both_ways");
+}
+
+TEST_P(GoldenMaskTest, Chunk) {
+  ExpectGoldenMask(Mask::Causal() & Mask::Chunk(128), "chunk");
+}
+
+TEST_P(GoldenMaskTest, Documents) {
+  std::vector<int64_t> ids(700);
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i / 70);
+  ExpectGoldenMask(
+      Mask::Causal() & Mask::Documents(TensorView(ids.data() + 600, {6}),
+                                       TensorView(ids.data(), {700})),
+      "documents");
+}
+
+TEST_P(GoldenMaskTest, Prefix) {
+  ExpectGoldenMask(Mask::Prefix(650), "prefix");
+}
+
+TEST_P(GoldenMaskTest, Alibi) {
+  const Arrays a({1, 6, 6, 8}, {1, 6, 700, 8}, {1, 6, 700, 2}, 11);
+  const Tensor slopes = AlibiSlopes(6);
+  AttentionProblem p = At600(a);
+  p.mask = Mask::Causal();
+  p.alibi_slopes = slopes;
+  ExpectGolden(p, "alibi");
+}
+
+TEST_P(GoldenMaskTest, LearnedSink) {
+  const Arrays a({1, 6, 6, 8}, {1, 6, 700, 8}, {1, 6, 700, 2}, 11);
+  Tensor sinks = Made({6}, 14);
+  for (int64_t h = 0; h < 6; ++h) sinks.AsMutable<double>()[h] *= 3;
+  AttentionProblem p = At600(a);
+  p.mask = Mask::Causal();
+  p.sink_logit = sinks;
+  ExpectGolden(p, "sink");
 }
 
 }  // namespace

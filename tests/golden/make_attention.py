@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Attention by PyTorch in float64, for attention_golden_test.
+"""Attention by PyTorch in float64, masks and sinks by Transformers, for
+attention_golden_test.
 
 Inputs are made from integers by the same rule as in the test, so that only the
 outputs are stored. Usage: make_attention.py [OUTPUT_FOLDER]
-Made with PyTorch 2.15 (CPU); the format is one line per number, row-major.
+Made with PyTorch 2.15.0 (CPU) and Transformers 5.24.0; the format is one line per number, row-major.
 """
 import pathlib
 import sys
 
 import torch
+from transformers import masking_utils
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
 
 def made(shape, seed):
@@ -31,6 +35,15 @@ def attention(q, k, v, bias=None, scale=None, softcap=None):
         scores = scores + bias
     lse = torch.logsumexp(scores, dim=-1)
     return torch.softmax(scores, dim=-1) @ v, lse
+
+
+def hidden_by(function, queries, keys, offset):
+    """A mask function of Transformers as a bias."""
+    zero = torch.tensor(0)
+    i = torch.arange(queries)[:, None] + offset
+    allowed = function(zero, zero, i, torch.arange(keys)[None])
+    bias = torch.zeros(queries, keys, dtype=torch.float64)
+    return bias.masked_fill_(~allowed, -torch.inf)[None, None]
 
 
 def write(folder, name, out, lse):
@@ -58,6 +71,38 @@ def main(folder):
     bias = made((1, 4, 1, 10), 7)
     write(folder, "softcap",
           *attention(q, k, v, bias=bias, scale=0.75, softcap=3.0))
+    # masks of Transformers: 6 queries at 600 and on of 700 keys, more than a block
+    queries, keys, offset = 6, 700, 600
+    q, k, v = (made((1, 4, queries, 8), 8), made((1, 2, keys, 8), 9),
+               made((1, 2, keys, 2), 10))
+    causal = masking_utils.causal_mask_function
+    ids = torch.arange(keys)[None] // 70
+    functions = {
+        "window": masking_utils.sliding_window_causal_mask_function(130),
+        "both_ways": masking_utils.sliding_window_bidirectional_mask_function(150),
+        "chunk": masking_utils.chunked_causal_mask_function(
+            128, torch.zeros(1, dtype=torch.int64)),
+        "documents": masking_utils.and_masks(
+            causal, masking_utils.packed_sequence_mask_function(ids)),
+        "prefix": masking_utils.or_masks(
+            causal, lambda batch, head, i, j: j < 650),
+    }
+    for name, function in functions.items():
+        bias = hidden_by(function, queries, keys, offset)
+        write(folder, name, *attention(q, k, v, bias=bias))
+    # ALiBi of BLOOM, 6 heads: its bias is ours plus slope * position of the query
+    q, k, v = made((1, 6, 6, 8), 11), made((1, 6, 700, 8), 12), made((1, 6, 700, 2), 13)
+    alibi = build_alibi_tensor(torch.ones(1, keys), 6, torch.float64)[None]
+    positions = torch.arange(queries, dtype=torch.float64)[:, None] + offset
+    bias = (hidden_by(causal, queries, keys, offset) + alibi
+            - alibi[..., 1:2] * positions)
+    write(folder, "alibi", *attention(q, k, v, bias=bias))
+    # learned sinks of gpt-oss; its own attention gives out, ours the LSE without
+    bias = hidden_by(causal, queries, keys, offset)
+    module = torch.nn.Module()
+    module.sinks, module.num_key_value_groups = made((6,), 14) * 3, 1
+    out = eager_attention_forward(module, q, k, v, bias, 8 ** -0.5)[0]
+    write(folder, "sink", out.transpose(1, 2), attention(q, k, v, bias=bias)[1])
 
 
 if __name__ == "__main__":
