@@ -5,21 +5,16 @@
 #include <cstdlib>
 
 #include "regard/attention.h"
+#include "regard/threads.h"
 #include "tests/support/allocations.h"
 #include "tests/support/compare.h"
+#include "tests/support/every_mask.h"
 #include "tests/support/kernels.h"
 
 namespace regard::inline v0 {
 namespace {
 
 using testing::HasSubstr;
-
-class EveryKey : public MaskFunction {
- public:
-  bool Allows(const MaskFrame&, int64_t, int64_t) const noexcept override {
-    return true;
-  }
-};
 
 class PlanTest : public testing::Test {
  protected:
@@ -168,30 +163,38 @@ TEST_F(PlanTest, TheCapIsObeyed) {
   }
 }
 
+// On Regard's threads and on the host's.
 TEST_F(PlanTest, RunAllocatesNothing) {
-  const bool pattern[100] = {true};
-  const auto custom = std::make_shared<EveryKey>();
-  const int64_t numbers[100] = {};
-  const uint8_t values[13] = {1, 1};
-  const TensorView ids(numbers, {100}), bytes(values, {1, 13});
-  problem_.mask =
-      Mask::Causal() & Mask::Window(50, 0) & Mask::Lengths({90}, {80}) &
-      Mask::Prefix(10) & Mask::Chunk(60) & Mask::Documents(ids, ids) &
-      Mask::BlockSparse(bytes, 100, 8) & Mask::Bits(bytes) &
-      Mask::Custom(custom) & Mask::Boolean(TensorView(pattern, {100}));
-  const float bias[100] = {};
-  problem_.bias = TensorView(bias, {100});
-  problem_.softcap = 3;
-  problem_.alibi_slopes = problem_.sink_logit = TensorView(bias, {4});
-  Tensor lse(DType::kF32, {1, 4, 100});
-  outputs_.lse = lse.mutable_view();
-  for (const KernelOnTarget& kernel : AllKernels()) {
-    for (const int threads : {1, 2}) {
-      AttentionPlan plan(problem_, OptionsFor(kernel, threads));
-      plan.Run(problem_, outputs_);  // starts the threads
-      const int64_t before = Allocations();
-      for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
-      EXPECT_EQ(Allocations() - before, 0) << kernel.Name() << " " << threads;
+  class CallingThread : public ThreadPool {
+   public:
+    int threads() const noexcept override { return 3; }
+    void Run(int loops, const std::function<void(int)>& loop) override {
+      for (int i = 0; i < loops; ++i) loop(i);
+    }
+  };
+  const auto pool = std::make_shared<CallingThread>();
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const EveryMaskArrays arrays(dtype);
+    for (const std::string& mask : EveryMask()) {
+      // What masks do doesn't depend on the type.
+      if (dtype != DType::kF32 && mask != "all") continue;
+      const AttentionProblem problem = arrays.Problem(mask);
+      AttentionResult result = Attend(problem, {.lse = true, .weights = true});
+      const AttentionOutputs outputs = {result.out.mutable_view(),
+                                        result.lse.mutable_view(),
+                                        result.weights.mutable_view()};
+      for (const KernelOnTarget& kernel : AllKernels()) {
+        AttentionPlan plan(problem, OptionsFor(kernel, 2));
+        plan.Run(problem, outputs);  // starts the threads
+        int64_t before = Allocations();
+        plan.Run(problem, outputs);
+        EXPECT_EQ(Allocations() - before, 0) << kernel.Name() << " " << mask;
+        SetThreadPool(pool);
+        before = Allocations();
+        plan.Run(problem, outputs);
+        EXPECT_EQ(Allocations() - before, 0) << kernel.Name() << " " << mask;
+        SetThreadPool(nullptr);
+      }
     }
   }
 }
