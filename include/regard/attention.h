@@ -48,6 +48,10 @@ struct QueryOffset {
 // another one. Keys keep their true positions.
 struct KeyRing {
   int64_t first_keys = 0, period = 0;
+  // i32 or i64 [S]: keys from first_keys up to this one are lost, too, where
+  // the end of a sequence was taken back after it had overwritten them. Not
+  // given: none.
+  TensorView oldest = {};
 };
 
 // Sequences of different lengths in one call. S sequences, each with masks,

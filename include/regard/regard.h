@@ -5,6 +5,7 @@
 #include "regard/attention.h"
 #include "regard/error.h"
 #include "regard/io.h"
+#include "regard/kv_cache.h"
 #include "regard/lens.h"
 #include "regard/mask.h"
 #include "regard/model.h"

@@ -394,7 +394,7 @@ struct NamedView {
 };
 
 void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
-                   std::span<const NamedView> written) {
+                   const Problem& problem, std::span<const NamedView> written) {
   const auto refuse = [&](const NamedView& output, const char* other) {
     check.Fail(output.name, std::string("shares memory with ") + other,
                "give it memory of its own");
@@ -408,7 +408,8 @@ void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
                             {"query_starts", &inputs.query_starts},
                             {"key_starts", &inputs.key_starts},
                             {"key_lengths", &inputs.key_lengths},
-                            {"block_table", &inputs.block_table}};
+                            {"block_table", &inputs.block_table},
+                            {"ring.oldest", &problem.ring_oldest}};
   for (size_t i = 0; i < written.size(); ++i) {
     const NamedView& output = written[i];
     if (MayOverlapItself(*output.view)) refuse(output, "itself");
@@ -473,7 +474,7 @@ Outputs CheckOutputs(const AttentionProblem& inputs, const Problem& p,
     check.Memory(*rule.view, rule.name);
     written[count++] = {rule.name, rule.view};
   }
-  CheckOverlaps(check, inputs, std::span(written).first(count));
+  CheckOverlaps(check, inputs, p, std::span(written).first(count));
   return {outputs.out, outputs.lse, outputs.weights, nullptr};
 }
 

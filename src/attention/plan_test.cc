@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "regard/attention.h"
+#include "regard/kv_cache.h"
 #include "regard/threads.h"
 #include "tests/support/allocations.h"
 #include "tests/support/compare.h"
@@ -301,6 +302,45 @@ TEST_F(PlanTest, RunOnSequencesAllocatesNothing) {
     const int64_t before = Allocations();
     for (int i = 0; i < 10; ++i) plan.Run(problem_, outputs_);
     EXPECT_EQ(Allocations() - before, 0) << threads;
+  }
+}
+
+// Tokens one by one, through every kind of cache, by one plan for all lengths.
+TEST_F(PlanTest, ADecodedTokenAllocatesNothing) {
+  const KvCacheSizes sizes = {.sequences = 3,
+                              .kv_heads = 2,
+                              .key_size = 16,
+                              .value_size = 16,
+                              .dtype = DType::kBF16};
+  std::vector<KvCache> caches;
+  caches.push_back(KvCache::Contiguous(sizes, 600));
+  caches.push_back(KvCache::Ring(sizes, 50, 4, 8));
+  caches.push_back(KvCache::Paged(sizes, 600, 150, 16));
+  const Tensor q(DType::kF32, {3, 4, 1, 16});
+  const Tensor row(DType::kF32, {3, 2, 1, 16});
+  Tensor out(DType::kF32, {3, 4, 1, 16});
+  outputs_.out = out.mutable_view();
+  for (KvCache& cache : caches) {
+    AttentionProblem p;
+    p.q = q;
+    p.query_offset = QueryOffset::BottomRight();
+    p.mask = Mask::Window(50, 0, 4);
+    cache.Bind(p);
+    AttentionPlan plan(p, {.threads = 2});
+    const size_t bytes = cache.bytes();
+    cache.Append(row, row);
+    plan.Run(p, outputs_);  // starts the threads
+    const int64_t before = Allocations();
+    for (int i = 0; i < 599; ++i) {
+      cache.Append(row, row);
+      plan.Run(p, outputs_);
+      if (i % 100 != 5) continue;
+      cache.Trim(1, 0);
+      cache.Fork(0, 1);
+    }
+    EXPECT_EQ(Allocations() - before, 0);
+    EXPECT_EQ(cache.bytes(), bytes);
+    EXPECT_EQ(cache.length(2), 600);
   }
 }
 

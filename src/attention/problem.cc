@@ -12,24 +12,6 @@ int64_t ListItem(const TensorView& list, int64_t i) {
              : list.As<int64_t>()[at];
 }
 
-namespace {
-
-Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
-            int64_t first) {
-  const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
-  Rows rows;
-  rows.data = static_cast<const std::byte*>(view.data) +
-              item * (batch * view.strides[0] + head * view.strides[1] +
-                      first * view.strides[2]);
-  rows.dtype = view.dtype;
-  rows.item_size = item;
-  rows.row_stride = view.strides[2];
-  rows.column_stride = view.strides[3];
-  return rows;
-}
-
-}  // namespace
-
 Sequence Problem::PlaceOf(int64_t index) const {
   Sequence s = {index, index, 0, query_length, key_length, 0, {}};
   if (query_starts.given()) {
@@ -43,8 +25,12 @@ Sequence Problem::PlaceOf(int64_t index) const {
   }
   if (key_lengths.given()) s.key_length = ListItem(key_lengths, index);
   if (ring_period > 0) {
+    int64_t oldest = s.key_length - ring_period;
+    if (ring_oldest.given()) {
+      oldest = std::max(oldest, ListItem(ring_oldest, index));
+    }
     s.evicted = {ring_pinned,
-                 std::max(ring_pinned, s.key_length - ring_period)};
+                 std::max(ring_pinned, std::min(oldest, s.key_length))};
   }
   return s;
 }

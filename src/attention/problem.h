@@ -68,6 +68,7 @@ struct Problem {
   // [S, n] of the sequences.
   TensorView query_starts, key_starts, key_lengths, block_table;
   int64_t ring_pinned = 0, ring_period = 0;  // period 0: no ring
+  TensorView ring_oldest;                    // [S], or not given
   TensorView bias;                           // rank 0 to 4, or not given
   TensorView alibi_slopes, sink_logit;       // [Hq], or not given
   double scale = 1;

@@ -6,6 +6,11 @@ namespace regard::inline v0 {
 
 namespace {
 
+uint16_t BF16From(float x) { return BF16FromF32(x); }
+uint16_t BF16From(double x) { return BF16FromF64(x); }
+uint16_t F16From(float x) { return F16FromF32(x); }
+uint16_t F16From(double x) { return F16FromF64(x); }
+
 template <typename T, typename Stored, typename Convert>
 void LoadAs(const std::byte* row, int64_t stride, int64_t count, T* to,
             Convert convert) {
@@ -15,7 +20,28 @@ void LoadAs(const std::byte* row, int64_t stride, int64_t count, T* to,
   }
 }
 
+template <typename T, typename Stored, typename Convert>
+void StoreAs(std::byte* row, int64_t stride, int64_t count, const T* values,
+             Convert convert) {
+  Stored* to = reinterpret_cast<Stored*>(row);
+  for (int64_t c = 0; c < count; ++c) to[c * stride] = convert(values[c]);
+}
+
 }  // namespace
+
+Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
+            int64_t first) {
+  const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
+  Rows rows;
+  rows.data = static_cast<const std::byte*>(view.data) +
+              item * (batch * view.strides[0] + head * view.strides[1] +
+                      first * view.strides[2]);
+  rows.dtype = view.dtype;
+  rows.item_size = item;
+  rows.row_stride = view.strides[2];
+  rows.column_stride = view.strides[3];
+  return rows;
+}
 
 template <typename T>
 void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
@@ -35,7 +61,28 @@ void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
   }
 }
 
+template <typename T>
+void StoreColumns(DType dtype, std::byte* to, int64_t stride, int64_t count,
+                  const T* values) {
+  switch (dtype) {
+    case DType::kF64:
+      return StoreAs<T, double>(to, stride, count, values,
+                                [](T x) { return static_cast<double>(x); });
+    case DType::kBF16:
+      return StoreAs<T, uint16_t>(to, stride, count, values,
+                                  [](T x) { return BF16From(x); });
+    case DType::kF16:
+      return StoreAs<T, uint16_t>(to, stride, count, values,
+                                  [](T x) { return F16From(x); });
+    default:
+      return StoreAs<T, float>(to, stride, count, values,
+                               [](T x) { return static_cast<float>(x); });
+  }
+}
+
 template void LoadColumns(const Rows&, int64_t, int64_t, int64_t, float*);
 template void LoadColumns(const Rows&, int64_t, int64_t, int64_t, double*);
+template void StoreColumns(DType, std::byte*, int64_t, int64_t, const float*);
+template void StoreColumns(DType, std::byte*, int64_t, int64_t, const double*);
 
 }  // namespace regard::inline v0

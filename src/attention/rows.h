@@ -70,11 +70,20 @@ inline int64_t Rows::RunEnd(int64_t row, int64_t end) const {
   return end;
 }
 
+// Of a view [B, H, L, D]: row `first` of one head on.
+Rows RowsOf(const TensorView& view, int64_t batch, int64_t head, int64_t first);
+
 // to[c] = columns [begin, begin + count) of a row as T: float from f32, bf16
 // and f16, double from f64 and each of these.
 template <typename T>
 void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
                  T* to);
+
+// Columns at `to`, `stride` elements of type `dtype` apart, rounded once to it,
+// which may be any floating type.
+template <typename T>
+void StoreColumns(DType dtype, std::byte* to, int64_t stride, int64_t count,
+                  const T* values);
 
 }  // namespace regard::inline v0
 

@@ -24,37 +24,6 @@ void List(const ArrayChecker& check, const TensorView& list, const char* name,
   check.Memory(list, name);
 }
 
-// Cumulative lengths of `sequences` parts of an axis of `total`; returns the
-// longest.
-int64_t Starts(const ArrayChecker& check, const TensorView& starts,
-               const char* name, int64_t sequences, int64_t total,
-               const char* axis) {
-  if (starts.shape[0] != sequences + 1) {
-    check.Fail(name, "shape " + ToString(starts.shape) + " is not [S + 1] = [" +
-                         Number(sequences + 1) + "]");
-  }
-  if (ListItem(starts, 0) != 0) {
-    check.Fail(name, "begins with " + Number(ListItem(starts, 0)) + ", not 0");
-  }
-  int64_t longest = 0;
-  for (int64_t i = 0; i < sequences; ++i) {
-    const int64_t begin = ListItem(starts, i), end = ListItem(starts, i + 1);
-    if (end < begin) {
-      check.Fail(name,
-                 Number(end) + " of entry " + Number(i + 1) + " comes after " +
-                     Number(begin),
-                 "give cumulative lengths, in order");
-    }
-    longest = std::max(longest, end - begin);
-  }
-  const int64_t last = ListItem(starts, sequences);
-  if (last != total) {
-    check.Fail(name, "ends with " + Number(last) + ", but " + axis + " is " +
-                         Number(total) + " long");
-  }
-  return longest;
-}
-
 void Packed(const ArrayChecker& check, const TensorView& view, const char* name,
             const char* letters) {
   if (view.shape[0] == 1) return;
@@ -86,6 +55,11 @@ void Ring(const ArrayChecker& check, const KeyRing& ring, Problem& p) {
                            Number(ring.period) + " do not fit the " +
                            Number(slots) + " keys that there is room for");
   }
+  if (ring.oldest.given()) {
+    List(check, ring.oldest, "ring.oldest", 1, "[S]");
+    check.Shape(ring.oldest, "ring.oldest", {p.sequences}, "[S]");
+  }
+  p.ring_oldest = ring.oldest;
   p.ring_pinned = ring.first_keys;
   p.ring_period = ring.period;
 }
@@ -136,8 +110,8 @@ void CheckQueries(const ArrayChecker& check, Problem& p) {
   List(check, p.query_starts, "query_starts", 1, "[S + 1]");
   Packed(check, p.q, "q", "[1, Hq, total queries, D]");
   p.sequences = std::max<int64_t>(0, p.query_starts.shape[0] - 1);
-  p.query_length = Starts(check, p.query_starts, "query_starts", p.sequences,
-                          p.q.shape[2], "axis 2 of q");
+  p.query_length = CheckStarts(check, p.query_starts, "query_starts",
+                               p.sequences, p.q.shape[2], "axis 2 of q");
 }
 
 void CheckPackedKeys(const ArrayChecker& check, Problem& p) {
@@ -145,11 +119,10 @@ void CheckPackedKeys(const ArrayChecker& check, Problem& p) {
     check.Fail("key_starts", "given beside a block table or a ring",
                "give one of them: it says where keys lie");
   }
-  List(check, p.key_starts, "key_starts", 1, "[S + 1]");
   Packed(check, p.k, "k", "[1, Hkv, total keys, D]");
   p.key_capacity = p.key_length =
-      Starts(check, p.key_starts, "key_starts", p.sequences, p.k.shape[2],
-             "axis 2 of k");
+      CheckStarts(check, p.key_starts, "key_starts", p.sequences, p.k.shape[2],
+                  "axis 2 of k");
 }
 
 void CheckTable(const ArrayChecker& check, const Problem& p) {
@@ -159,6 +132,36 @@ void CheckTable(const ArrayChecker& check, const Problem& p) {
 }
 
 }  // namespace
+
+int64_t CheckStarts(const ArrayChecker& check, const TensorView& starts,
+                    const char* name, int64_t sequences, int64_t total,
+                    const char* axis) {
+  List(check, starts, name, 1, "[S + 1]");
+  if (starts.shape[0] != sequences + 1) {
+    check.Fail(name, "shape " + ToString(starts.shape) + " is not [S + 1] = [" +
+                         Number(sequences + 1) + "]");
+  }
+  if (ListItem(starts, 0) != 0) {
+    check.Fail(name, "begins with " + Number(ListItem(starts, 0)) + ", not 0");
+  }
+  int64_t longest = 0;
+  for (int64_t i = 0; i < sequences; ++i) {
+    const int64_t begin = ListItem(starts, i), end = ListItem(starts, i + 1);
+    if (end < begin) {
+      check.Fail(name,
+                 Number(end) + " of entry " + Number(i + 1) + " comes after " +
+                     Number(begin),
+                 "give cumulative lengths, in order");
+    }
+    longest = std::max(longest, end - begin);
+  }
+  const int64_t last = ListItem(starts, sequences);
+  if (last != total) {
+    check.Fail(name, "ends with " + Number(last) + ", but " + axis + " is " +
+                         Number(total) + " long");
+  }
+  return longest;
+}
 
 void CheckSequences(const ArrayChecker& check, const AttentionProblem& inputs,
                     Problem& p) {
@@ -197,7 +200,8 @@ void CheckRing(const ArrayChecker& check, const Problem& p) {
                  "may show key " + Number(seen.begin) + " of sequence " +
                      Number(i) + ", but of its " + Number(s.key_length) +
                      " keys the ring holds the first " + Number(p.ring_pinned) +
-                     " and the last " + Number(p.ring_period) + " only",
+                     " and the last " + Number(s.key_length - s.evicted.end) +
+                     " only",
                  "intersect with a Window that is no wider than the period "
                  "less the queries of a call but one");
     }

@@ -165,8 +165,8 @@ TEST_F(SequenceCheckTest, Rings) {
   EXPECT_THAT(Message(), HasSubstr("may show key 1"));
   problem_.mask = {};
   EXPECT_THAT(Message(), HasSubstr("Attend: mask"));
-  for (const KeyRing ring : {KeyRing{-1, 4}, KeyRing{1, 0}, KeyRing{2, 4},
-                             KeyRing{int64_t{1} << 62, int64_t{1} << 62}}) {
+  for (const KeyRing& ring : {KeyRing{-1, 4}, KeyRing{1, 0}, KeyRing{2, 4},
+                              KeyRing{int64_t{1} << 62, int64_t{1} << 62}}) {
     problem_.ring = ring;
     EXPECT_THAT(Message(), HasSubstr("Attend: ring"));
   }

@@ -1,0 +1,730 @@
+// Caches against what they are for: attention over the same keys in one array,
+// bit for bit, and against a model that keeps every row in a list.
+#include "regard/kv_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/support/compare.h"
+#include "tests/support/kernels.h"
+
+namespace regard::inline v0 {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::string MessageOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Numbers that bf16 and f16 hold, too.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed * 747796405 + 2891336453) {}
+  int64_t Below(int64_t n) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(n));
+  }
+  Tensor Numbers(const Dims& shape) {
+    Tensor tensor(DType::kF32, shape);
+    for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+      tensor.AsMutable<float>()[i] = static_cast<float>(Below(256) - 128) / 64;
+    }
+    return tensor;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+Tensor Filled(const Dims& shape, float value) {
+  Tensor tensor(DType::kF32, shape);
+  std::fill_n(tensor.AsMutable<float>(), tensor.NumElements(), value);
+  return tensor;
+}
+
+// Rows [begin, end) of `from` [1, H, n, D] at row `at` of `to`.
+void Copy(const TensorView& from, int64_t begin, int64_t end, Tensor& to,
+          int64_t at) {
+  for (int64_t h = 0; h < from.shape[1]; ++h) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t d = 0; d < from.shape[3]; ++d) {
+        to.AsMutable<float>()[(h * to.dim(2) + at + i - begin) * to.dim(3) +
+                              d] = from.Select(0, 0)
+                                       .Select(0, h)
+                                       .Select(0, i)
+                                       .As<float>()[d * from.strides[3]];
+      }
+    }
+  }
+}
+
+Tensor Joined(const TensorView& a, const TensorView& b) {
+  Tensor joined(DType::kF32,
+                {1, a.shape[1], a.shape[2] + b.shape[2], a.shape[3]});
+  Copy(a, 0, a.shape[2], joined, 0);
+  Copy(b, 0, b.shape[2], joined, a.shape[2]);
+  return joined;
+}
+
+constexpr KvCacheSizes kSmall = {
+    .sequences = 2, .kv_heads = 2, .key_size = 3, .value_size = 5};
+
+std::vector<KvCache> EveryKind(const KvCacheSizes& sizes) {
+  std::vector<KvCache> all;
+  all.push_back(KvCache::Contiguous(sizes, 40));
+  all.push_back(KvCache::Ring(sizes, 40, 2, 1));
+  all.push_back(KvCache::Paged(sizes, 40, 7, 12));
+  return all;
+}
+
+// tt-metal#54413: no rows of 0 where tiles end.
+TEST(KvCacheTest, ReadsBackWhatItWasGiven) {
+  for (const DType dtype :
+       {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
+    KvCacheSizes sizes = kSmall;
+    sizes.dtype = dtype;
+    for (KvCache& cache : EveryKind(sizes)) {
+      Random random(1);
+      const Tensor k = random.Numbers({2, 2, 33, 3});
+      const Tensor v = random.Numbers({2, 2, 33, 5});
+      cache.Append(k.view().Slice(2, 0, 32), v.view().Slice(2, 0, 32));
+      cache.Append(k.view().Slice(2, 32, 33), v.view().Slice(2, 32, 33));
+      for (const int64_t s : {0, 1}) {
+        EXPECT_EQ(cache.length(s), 33);
+        Tensor k_read(DType::kF32, {1, 2, 33, 3});
+        Tensor v_read(DType::kF32, {1, 2, 33, 5});
+        cache.Read(s, 0, k_read.mutable_view(), v_read.mutable_view());
+        EXPECT_TRUE(SameBits(k_read, k.view().Slice(0, s, s + 1)));
+        EXPECT_TRUE(SameBits(v_read, v.view().Slice(0, s, s + 1)));
+        cache.Read(s, 31,
+                   MutableTensorView(k_read.AsMutable<float>(), {1, 2, 2, 3}),
+                   MutableTensorView(v_read.AsMutable<float>(), {1, 2, 2, 5}));
+        EXPECT_TRUE(SameBits(TensorView(k_read.As<float>(), {1, 2, 2, 3}),
+                             k.view().Slice(0, s, s + 1).Slice(2, 31, 33)));
+      }
+    }
+  }
+}
+
+// Any strides and types; rounded once, to nearest even: case A34.
+TEST(KvCacheTest, RoundsToItsType) {
+  const double k = 0.26914087, v = kNaN;
+  KvCache cache = KvCache::Contiguous({.sequences = 1,
+                                       .kv_heads = 2,
+                                       .key_size = 2,
+                                       .value_size = 1,
+                                       .dtype = DType::kBF16},
+                                      3);
+  cache.Append(TensorView(&k, DType::kF64, {1, 2, 3, 2}, {0, 0, 0, 0}),
+               TensorView(&v, DType::kF64, {1, 2, 3, 1}, {0, 0, 0, 0}));
+  Tensor k_read(DType::kF32, {1, 2, 3, 2}), v_read(DType::kF32, {1, 2, 3, 1});
+  cache.Read(0, 0, k_read.mutable_view(), v_read.mutable_view());
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_EQ(k_read.As<float>()[i], 0.26953125f);
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_TRUE(std::isnan(v_read.As<float>()[i]));
+}
+
+// ComfyUI#15698: lengths 2 and 4, one step: positions 2 and 4.
+TEST(KvCacheTest, SequencesHaveLengthsOfTheirOwn) {
+  for (KvCache& cache : EveryKind(kSmall)) {
+    Random random(2);
+    const int64_t starts[3] = {0, 2, 6};
+    const Tensor k = random.Numbers({1, 2, 6, 3}),
+                 v = random.Numbers({1, 2, 6, 5});
+    cache.AppendPacked(k, v, TensorView(starts, {3}));
+    EXPECT_EQ(cache.length(0), 2);
+    EXPECT_EQ(cache.length(1), 4);
+    const Tensor one_k = random.Numbers({2, 2, 1, 3});
+    const Tensor one_v = random.Numbers({2, 2, 1, 5});
+    cache.Append(one_k, one_v);
+    Tensor k_read(DType::kF32, {1, 2, 1, 3}), v_read(DType::kF32, {1, 2, 1, 5});
+    cache.Read(0, 2, k_read.mutable_view(), v_read.mutable_view());
+    EXPECT_TRUE(SameBits(k_read, one_k.view().Slice(0, 0, 1)));
+    cache.Read(1, 4, k_read.mutable_view(), v_read.mutable_view());
+    EXPECT_TRUE(SameBits(v_read, one_v.view().Slice(0, 1, 2)));
+    EXPECT_EQ(cache.length(1), 5);
+  }
+}
+
+TEST(KvCacheTest, ErrorsComeBeforeAnyWrite) {
+  Random random(3);
+  const Tensor k = random.Numbers({2, 2, 4, 3}),
+               v = random.Numbers({2, 2, 4, 5});
+  for (KvCache& cache : EveryKind(kSmall)) {
+    cache.Append(k, v);
+    const int64_t free = cache.free_pages();
+    const Tensor wrong = random.Numbers({2, 2, 3, 5});
+    EXPECT_THAT(MessageOf([&] { cache.Append(k, wrong); }),
+                AllOf(HasSubstr("KvCache::Append: v"),
+                      HasSubstr("[2, 2, 3, 5]"), HasSubstr("[2, 2, 4, 5]")));
+    EXPECT_THAT(MessageOf([&] { cache.AppendTo(2, k, v); }),
+                HasSubstr("KvCache::AppendTo: sequence: 2 is not one of"));
+    const int64_t starts[3] = {0, 5, 4};
+    EXPECT_THAT(MessageOf([&] {
+                  cache.AppendPacked(k.view().Slice(0, 0, 1),
+                                     v.view().Slice(0, 0, 1),
+                                     TensorView(starts, {3}));
+                }),
+                HasSubstr("KvCache::AppendPacked: starts: 4 of entry 2"));
+    AttentionProblem bound;
+    cache.Bind(bound);
+    EXPECT_THAT(MessageOf([&] {
+                  cache.Append(bound.k.Slice(0, 0, 2).Slice(2, 0, 4), v);
+                }),
+                HasSubstr("shares memory with the cache"));
+    const uint8_t bytes[48] = {};
+    EXPECT_THAT(MessageOf([&] {
+                  cache.Append(TensorView(bytes, {2, 2, 4, 3}), v);
+                }),
+                HasSubstr("type u8"));
+    EXPECT_THAT(
+        MessageOf([&] { cache.Trim(0, 5); }),
+        HasSubstr("KvCache::Trim: length: 5 is not within 0 and the 4"));
+    EXPECT_THAT(MessageOf([&] { cache.Fork(0, 1); }),
+                HasSubstr("KvCache::Fork: to: sequence 1 isn't empty"));
+    EXPECT_THAT(MessageOf([&] { cache.Bind(bound, 1, 2); }),
+                HasSubstr("2 from 1 on"));
+    Tensor k_read(DType::kF32, {1, 2, 2, 3}), v_read(DType::kF32, {1, 2, 2, 5});
+    EXPECT_THAT(MessageOf([&] {
+                  cache.Read(0, 3, k_read.mutable_view(),
+                             v_read.mutable_view());
+                }),
+                HasSubstr("2 keys from 3 on"));
+    EXPECT_EQ(cache.length(0), 4);
+    EXPECT_EQ(cache.length(1), 4);
+    EXPECT_EQ(cache.free_pages(), free);
+  }
+  EXPECT_THAT(MessageOf([] { KvCache::Contiguous(kSmall, -1); }),
+              HasSubstr("KvCache::Contiguous: capacity: -1"));
+  EXPECT_THAT(MessageOf([] { KvCache::Ring(kSmall, 0, 0, 1); }),
+              HasSubstr("KvCache::Ring: window: 0"));
+  EXPECT_THAT(MessageOf([] { KvCache::Paged(kSmall, 4, 4, 0); }),
+              HasSubstr("KvCache::Paged: page_rows: 0"));
+  KvCacheSizes sizes = kSmall;
+  sizes.dtype = DType::kI32;
+  EXPECT_THAT(MessageOf([&] { KvCache::Contiguous(sizes, 4); }),
+              AllOf(HasSubstr("dtype"), HasSubstr("i32")));
+  sizes = kSmall;
+  sizes.kv_heads = int64_t{1} << 40;
+  sizes.value_size = int64_t{1} << 40;
+  EXPECT_THAT(MessageOf([&] { KvCache::Contiguous(sizes, 4); }),
+              HasSubstr("64"));
+}
+
+// flash-attention#2709: more tokens than capacity, or than pages.
+TEST(KvCacheTest, MoreKeysThanThereIsRoomFor) {
+  Random random(4);
+  const Tensor k = random.Numbers({1, 2, 5, 3}),
+               v = random.Numbers({1, 2, 5, 5});
+  KvCache narrow = KvCache::Paged(kSmall, 4, 8, 4);
+  EXPECT_THAT(MessageOf([&] { narrow.AppendTo(0, k, v); }),
+              AllOf(HasSubstr("5 keys behind the 0 of sequence 0"),
+                    HasSubstr("capacity of 4")));
+  KvCache few = KvCache::Paged(kSmall, 40, 1, 4);
+  EXPECT_THAT(MessageOf([&] { few.AppendTo(0, k, v); }),
+              HasSubstr("2 pages are needed, 1 of 1 are free"));
+  EXPECT_EQ(few.length(0), 0);
+  EXPECT_EQ(few.free_pages(), 1);
+}
+
+// mlx-swift-lm#584: a ring of 4 after 6 tokens.
+TEST(KvCacheTest, ARingIsTrimmedAsFarAsItsWindowIsThere) {
+  Random random(5);
+  const Tensor k = random.Numbers({1, 2, 6, 3}),
+               v = random.Numbers({1, 2, 6, 5});
+  KvCache cache = KvCache::Ring(kSmall, 4, 0, 1);
+  for (int64_t i = 0; i < 6; ++i) {
+    cache.AppendTo(0, k.view().Slice(2, i, i + 1), v.view().Slice(2, i, i + 1));
+  }
+  EXPECT_EQ(cache.oldest(0), 2);
+  // The query at 4 would see key 1.
+  EXPECT_THAT(MessageOf([&] { cache.Trim(0, 4); }),
+              AllOf(HasSubstr("needs key 1"), HasSubstr("from 2 on")));
+  cache.Trim(0, 5);
+  EXPECT_EQ(cache.length(0), 5);
+  // Again what it was: key 1, which is lost, is still known to be.
+  cache.AppendTo(0, k.view().Slice(2, 5, 6), v.view().Slice(2, 5, 6));
+  Tensor k_read(DType::kF32, {1, 2, 4, 3}), v_read(DType::kF32, {1, 2, 4, 5});
+  cache.Read(0, 2, k_read.mutable_view(), v_read.mutable_view());
+  EXPECT_TRUE(SameBits(k_read, k.view().Slice(2, 2, 6)));
+  EXPECT_THAT(MessageOf([&] {
+                cache.Read(0, 1, k_read.mutable_view(), v_read.mutable_view());
+              }),
+              HasSubstr("before 2 have been evicted"));
+}
+
+// A query that sees itself alone needs none of what was overwritten.
+TEST(KvCacheTest, AWindowOfOneIsTrimmedToAnyLength) {
+  Random random(11);
+  const Tensor k = random.Numbers({1, 2, 18, 3});
+  const Tensor v = random.Numbers({1, 2, 18, 5});
+  KvCache cache = KvCache::Ring(kSmall, 1, 0, 5);
+  cache.AppendTo(0, k, v);
+  cache.Trim(0, 8);
+  cache.AppendTo(0, k.view().Slice(2, 8, 9), v.view().Slice(2, 8, 9));
+  AttentionProblem p;
+  p.q = k.view().Slice(2, 0, 1);
+  p.query_offset = QueryOffset::BottomRight();
+  p.mask = Mask::Window(1, 0);
+  cache.Bind(p, 0, 1);
+  EXPECT_TRUE(SameBits(Attend(p).out, v.view().Slice(2, 8, 9)));
+}
+
+// After a trim less is held than the period says: a problem that asks for it is
+// refused.
+TEST(KvCacheTest, WhatATrimLeftIsAllThatIsShown) {
+  Random random(6);
+  const Tensor k = random.Numbers({1, 2, 9, 3}),
+               v = random.Numbers({1, 2, 9, 5});
+  KvCache cache = KvCache::Ring(
+      {.sequences = 1, .kv_heads = 2, .key_size = 3, .value_size = 5}, 3, 0, 3);
+  cache.Append(k, v);  // 4 to 8 are held
+  cache.Trim(0, 6);
+  AttentionProblem p;
+  const Tensor q = random.Numbers({1, 2, 1, 3});
+  p.q = q;
+  p.query_offset = QueryOffset::At(6);
+  cache.Bind(p);
+  p.mask = Mask::Window(3, 0);
+  EXPECT_NO_THROW(Attend(p));
+  p.mask = Mask::Window(4, 0);
+  EXPECT_THAT(MessageOf([&] { Attend(p); }),
+              AllOf(HasSubstr("may show key 3"), HasSubstr("the last 2 only")));
+}
+
+// atlas#1193: two sequences share 6 tokens in pages of 4, then differ.
+TEST(KvCacheTest, ASharedPageIsCopiedBeforeItIsWritten) {
+  Random random(7);
+  KvCacheSizes sizes = kSmall;
+  sizes.sequences = 3;
+  KvCache cache = KvCache::Paged(sizes, 12, 6, 4);
+  const Tensor k = random.Numbers({1, 2, 6, 3}),
+               v = random.Numbers({1, 2, 6, 5});
+  cache.AppendTo(0, k, v);
+  cache.Fork(0, 1);
+  EXPECT_EQ(cache.free_pages(), 4);  // nothing copied yet
+  AttentionProblem p;
+  const Tensor q = random.Numbers({1, 2, 1, 3});
+  p.q = q;
+  cache.Bind(p, 0, 1);
+  const Tensor before = Attend(p).out.Clone();
+  const Tensor more_k = random.Numbers({1, 2, 1, 3});
+  const Tensor more_v = random.Numbers({1, 2, 1, 5});
+  cache.AppendTo(1, more_k, more_v);
+  EXPECT_EQ(cache.free_pages(), 3);
+  EXPECT_TRUE(SameBits(Attend(p).out, before));
+  // Its own last page is its own again: written in place.
+  cache.AppendTo(0, more_k, more_v);
+  EXPECT_EQ(cache.free_pages(), 3);
+  cache.Bind(p, 1, 1);
+  const Tensor keys = Joined(k, more_k), values = Joined(v, more_v);
+  AttentionProblem full;
+  full.q = q;
+  full.k = keys;
+  full.v = values;
+  EXPECT_TRUE(SameBits(Attend(p).out, Attend(full).out));
+  cache.Trim(0, 0);
+  EXPECT_EQ(cache.free_pages(), 4);  // page 0 is still sequence 1's
+  EXPECT_TRUE(SameBits(Attend(p).out, Attend(full).out));
+  cache.Trim(1, 0);
+  EXPECT_EQ(cache.free_pages(), 6);
+}
+
+// All who share a page write to it in one call: the last keeps it.
+TEST(KvCacheTest, PagesAreCountedExactly) {
+  Random random(8);
+  const Tensor k = random.Numbers({1, 2, 6, 3}),
+               v = random.Numbers({1, 2, 6, 5});
+  KvCache cache = KvCache::Paged(kSmall, 12, 3, 4);
+  cache.AppendTo(0, k, v);
+  cache.Fork(0, 1);
+  EXPECT_EQ(cache.free_pages(), 1);
+  const Tensor more_k = random.Numbers({2, 2, 1, 3});
+  const Tensor more_v = random.Numbers({2, 2, 1, 5});
+  cache.Append(more_k, more_v);
+  EXPECT_EQ(cache.free_pages(), 0);
+  for (const int64_t s : {0, 1}) {
+    Tensor k_read(DType::kF32, {1, 2, 7, 3}), v_read(DType::kF32, {1, 2, 7, 5});
+    cache.Read(s, 0, k_read.mutable_view(), v_read.mutable_view());
+    EXPECT_TRUE(SameBits(v_read, Joined(v, more_v.view().Slice(0, s, s + 1))));
+  }
+}
+
+// pypto#470: scattered pages, here because of what was freed in between.
+TEST(KvCacheTest, ScatteredPages) {
+  Random random(9);
+  KvCache cache = KvCache::Paged(kSmall, 8, 4, 2);
+  const Tensor junk = Filled({1, 2, 2, 5}, kNaN);
+  const TensorView junk_k = TensorView(junk.As<float>(), {1, 2, 2, 3});
+  const Tensor k = random.Numbers({1, 2, 5, 3}),
+               v = random.Numbers({1, 2, 5, 5});
+  cache.AppendTo(1, junk_k, junk);  // page 0
+  cache.AppendTo(0, k.view().Slice(2, 0, 2), v.view().Slice(2, 0, 2));  // 1
+  cache.AppendTo(1, junk_k, junk);  // page 2
+  cache.Trim(1, 0);
+  cache.AppendTo(0, k.view().Slice(2, 2, 5), v.view().Slice(2, 2, 5));
+  AttentionProblem p, full;
+  const Tensor q = random.Numbers({1, 4, 1, 3});
+  p.q = full.q = q;
+  cache.Bind(p, 0, 1);
+  EXPECT_EQ(p.block_table.As<int64_t>()[0], 1);
+  EXPECT_NE(p.block_table.As<int64_t>()[1], 2);
+  full.k = k;
+  full.v = v;
+  EXPECT_TRUE(SameBits(Attend(p).out, Attend(full).out));
+}
+
+// transformers#35350: the first key and a window of 2 are kept; 0 to 4 were
+// seen, so 0, 3 and 4 are left. The next token stands at 5, not at 3.
+TEST(KvCacheTest, PositionsAreTrueAfterEviction) {
+  const KvCacheSizes sizes = {
+      .sequences = 1, .kv_heads = 1, .key_size = 1, .value_size = 1};
+  KvCache cache = KvCache::Ring(sizes, 2, 1, 1);
+  const float zero = 0;
+  for (int64_t i = 0; i < 6; ++i) {
+    const float value = static_cast<float>(1 << i);
+    cache.Append(TensorView(&zero, {1, 1, 1, 1}),
+                 TensorView(&value, {1, 1, 1, 1}));
+    if (i == 4) {
+      EXPECT_EQ(cache.oldest(0), 3);
+    }
+  }
+  EXPECT_EQ(cache.length(0), 6);
+  AttentionProblem p;
+  p.q = TensorView(&zero, {1, 1, 1, 1});
+  cache.Bind(p);
+  p.query_offset = QueryOffset::BottomRight();
+  p.mask = Mask::Causal() & Mask::Window(2, 0, 1);
+  const float slope = 1;
+  p.alibi_slopes = TensorView(&slope, {1});
+  const AttentionResult result = Attend(p, {.weights = true});
+  // Distances 5, 1 and 0 to the keys 0, 4 and 5.
+  const double sum = std::exp(-5.0) + std::exp(-1.0) + 1;
+  EXPECT_EQ(result.weights.shape(), (Dims{1, 1, 1, 6}));
+  const double expected[6] = {std::exp(-5.0) / sum, 0,      0, 0,
+                              std::exp(-1.0) / sum, 1 / sum};
+  for (int64_t j = 0; j < 6; ++j) {
+    EXPECT_NEAR(result.weights.As<float>()[j], expected[j], 1e-7);
+  }
+}
+
+// unsloth#8253: the same window on every path. Prompt and tokens through each
+// kind of cache, against one call over everything.
+class KvCacheDecodeTest : public testing::TestWithParam<KernelOnTarget> {};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, KvCacheDecodeTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+TEST_P(KvCacheDecodeTest, AsOneCallOverEverything) {
+  constexpr int64_t kKeys = 700, kPrompt = 560, kWindow = 90, kFirst = 3;
+  const KvCacheSizes sizes = {
+      .sequences = 1, .kv_heads = 2, .key_size = 24, .value_size = 20};
+  Random random(10);
+  const Tensor q = random.Numbers({1, 6, kKeys, 24});
+  const Tensor k = random.Numbers({1, 2, kKeys, 24});
+  const Tensor v = random.Numbers({1, 2, kKeys, 20});
+  AttentionProblem full;
+  full.q = q;
+  full.k = k;
+  full.v = v;
+  full.mask = Mask::Causal() & Mask::Window(kWindow, 0, kFirst);
+  const AttentionOptions options = OptionsFor(GetParam(), 2);
+  const AttentionResult expected = Attend(full, options);
+  std::vector<KvCache> caches;
+  caches.push_back(KvCache::Contiguous(sizes, kKeys));
+  caches.push_back(KvCache::Ring(sizes, kWindow, kFirst, 5));
+  caches.push_back(KvCache::Paged(sizes, kKeys, 48, 16));
+  for (KvCache& cache : caches) {
+    int64_t at = kPrompt;
+    cache.Append(k.view().Slice(2, 0, at), v.view().Slice(2, 0, at));
+    AttentionProblem p;
+    p.mask = full.mask;
+    p.query_offset = QueryOffset::BottomRight();
+    cache.Bind(p);
+    for (int64_t step = 0; at < kKeys; ++step) {
+      const int64_t next = std::min(at + 1 + step % 5, kKeys);
+      cache.Append(k.view().Slice(2, at, next), v.view().Slice(2, at, next));
+      p.q = q.view().Slice(2, at, next);
+      const AttentionResult part = Attend(p, options);
+      EXPECT_TRUE(SameBits(part.out, expected.out.view().Slice(2, at, next)));
+      EXPECT_TRUE(SameBits(part.lse, expected.lse.view().Slice(2, at, next)));
+      if (HasFailure()) return;
+      at = next;
+    }
+  }
+}
+
+// Random operations against lists of rows.
+struct Model {
+  // Of one sequence: row j of k and v, and who was written last to each slot.
+  struct Rows {
+    std::vector<std::vector<float>> k, v;
+    std::vector<int64_t> slots;
+  };
+  int64_t first_keys = 0, period = 0, window = 0;  // period 0: no ring
+  std::vector<Rows> sequences;
+
+  int64_t SlotOf(int64_t key) const {
+    return key < first_keys ? key : first_keys + (key - first_keys) % period;
+  }
+  bool Holds(const Rows& rows, int64_t key) const {
+    return period == 0 || rows.slots[static_cast<size_t>(SlotOf(key))] == key;
+  }
+  bool CanTrim(const Rows& rows, int64_t length) const {
+    for (int64_t key = 0; period > 0 && key < length; ++key) {
+      const bool needed = key < first_keys || key > length - window;
+      if (needed && !Holds(rows, key)) return false;
+    }
+    return true;
+  }
+  void Append(int64_t s, const TensorView& k, const TensorView& v,
+              int64_t row) {
+    Rows& rows = sequences[static_cast<size_t>(s)];
+    const int64_t key = static_cast<int64_t>(rows.k.size());
+    const auto copy = [row](const TensorView& from) {
+      std::vector<float> values;
+      for (int64_t h = 0; h < from.shape[1]; ++h) {
+        for (int64_t d = 0; d < from.shape[3]; ++d) {
+          values.push_back(
+              from.As<float>()[h * from.strides[1] + row * from.strides[2] +
+                               d * from.strides[3]]);
+        }
+      }
+      return values;
+    };
+    rows.k.push_back(copy(k));
+    rows.v.push_back(copy(v));
+    if (period > 0) rows.slots[static_cast<size_t>(SlotOf(key))] = key;
+  }
+};
+
+// `rows` of a model as an array [1, H, n, D].
+Tensor ArrayOf(const std::vector<std::vector<float>>& rows, int64_t heads,
+               int64_t size) {
+  const int64_t count = static_cast<int64_t>(rows.size());
+  Tensor array(DType::kF32, {1, heads, count, size});
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t i = 0; i < count; ++i) {
+      std::copy_n(rows[static_cast<size_t>(i)].data() + h * size, size,
+                  array.AsMutable<float>() + (h * count + i) * size);
+    }
+  }
+  return array;
+}
+
+class KvCacheModelTest : public testing::TestWithParam<int> {
+ protected:
+  static constexpr int64_t kSequences = 4, kHeads = 2, kSize = 3, kValue = 4;
+
+  KvCacheModelTest() : random_(static_cast<uint64_t>(GetParam())) {
+    const KvCacheSizes sizes = {.sequences = kSequences,
+                                .kv_heads = kHeads,
+                                .key_size = kSize,
+                                .value_size = kValue};
+    model_.sequences.resize(kSequences);
+    switch (GetParam() % 3) {
+      case 0:
+        cache_ = std::make_unique<KvCache>(KvCache::Contiguous(sizes, 40));
+        break;
+      case 1:
+        model_.window = 1 + random_.Below(6);
+        model_.first_keys = random_.Below(4);
+        model_.period = model_.window + random_.Below(5);
+        for (Model::Rows& rows : model_.sequences) {
+          rows.slots.assign(
+              static_cast<size_t>(model_.first_keys + model_.period), -1);
+        }
+        cache_ = std::make_unique<KvCache>(
+            KvCache::Ring(sizes, model_.window, model_.first_keys,
+                          model_.period - model_.window + 1));
+        break;
+      default:
+        cache_ = std::make_unique<KvCache>(KvCache::Paged(
+            sizes, 40, 5 + random_.Below(20), 1 + random_.Below(7)));
+    }
+  }
+
+  void Append();
+  void AppendPacked();
+  void Trim();
+  void Fork();
+  void ExpectSame(int64_t s);
+
+  Random random_;
+  Model model_;
+  std::unique_ptr<KvCache> cache_;
+};
+
+void KvCacheModelTest::Append() {
+  const int64_t s = random_.Below(kSequences), rows = random_.Below(6);
+  const Tensor k = random_.Numbers({1, kHeads, rows, kSize});
+  const Tensor v = random_.Numbers({1, kHeads, rows, kValue});
+  const int64_t length = cache_->length(s), free = cache_->free_pages();
+  try {
+    cache_->AppendTo(s, k, v);
+  } catch (const Error&) {
+    EXPECT_EQ(cache_->length(s), length);
+    EXPECT_EQ(cache_->free_pages(), free);
+    const bool full = length + rows > 40 && model_.period == 0;
+    EXPECT_TRUE(full || cache_->pages() > 0);
+    return;
+  }
+  for (int64_t i = 0; i < rows; ++i) model_.Append(s, k, v, i);
+}
+
+void KvCacheModelTest::AppendPacked() {
+  int64_t starts[kSequences + 1] = {0};
+  for (int64_t s = 0; s < kSequences; ++s) {
+    starts[s + 1] = starts[s] + random_.Below(3);
+  }
+  const int64_t rows = starts[kSequences];
+  const Tensor k = random_.Numbers({1, kHeads, rows, kSize});
+  const Tensor v = random_.Numbers({1, kHeads, rows, kValue});
+  try {
+    cache_->AppendPacked(k, v, TensorView(starts, {kSequences + 1}));
+  } catch (const Error&) {
+    return;
+  }
+  for (int64_t s = 0; s < kSequences; ++s) {
+    for (int64_t i = starts[s]; i < starts[s + 1]; ++i) {
+      model_.Append(s, k, v, i);
+    }
+  }
+}
+
+void KvCacheModelTest::Trim() {
+  const int64_t s = random_.Below(kSequences);
+  Model::Rows& rows = model_.sequences[static_cast<size_t>(s)];
+  const int64_t all = static_cast<int64_t>(rows.k.size());
+  const int64_t length =
+      random_.Below(3) == 0
+          ? 0
+          : all - random_.Below(std::min<int64_t>(all, 5) + 1);
+  bool trimmed = true;
+  try {
+    cache_->Trim(s, length);
+  } catch (const Error&) {
+    trimmed = false;
+  }
+  EXPECT_EQ(trimmed, model_.CanTrim(rows, length)) << length << " of " << all;
+  if (!trimmed) return;
+  rows.k.resize(static_cast<size_t>(length));
+  rows.v.resize(static_cast<size_t>(length));
+}
+
+void KvCacheModelTest::Fork() {
+  const int64_t from = random_.Below(kSequences),
+                to = random_.Below(kSequences);
+  const int64_t all = cache_->length(from);
+  const int64_t length = random_.Below(2) == 0 ? all : random_.Below(all + 1);
+  try {
+    cache_->Fork(from, to, length);
+  } catch (const Error&) {
+    EXPECT_TRUE(cache_->length(to) > 0 || from == to ||
+                (model_.period > 0 && length != 0 && length != all));
+    return;
+  }
+  Model::Rows copy = model_.sequences[static_cast<size_t>(from)];
+  copy.k.resize(static_cast<size_t>(length));
+  copy.v.resize(static_cast<size_t>(length));
+  model_.sequences[static_cast<size_t>(to)] = copy;
+}
+
+void KvCacheModelTest::ExpectSame(int64_t s) {
+  const Model::Rows& rows = model_.sequences[static_cast<size_t>(s)];
+  const int64_t length = static_cast<int64_t>(rows.k.size());
+  ASSERT_EQ(cache_->length(s), length);
+  if (length == 0) return;
+  const Tensor k = ArrayOf(rows.k, kHeads, kSize);
+  const Tensor v = ArrayOf(rows.v, kHeads, kValue);
+  // Attention of the next query, through the window where there is one.
+  const Tensor q = random_.Numbers({1, 4, 1, kSize});
+  AttentionProblem cached, full;
+  cached.q = full.q = q;
+  cached.query_offset = full.query_offset = QueryOffset::At(length);
+  if (model_.period > 0) {
+    cached.mask = full.mask = Mask::Window(model_.window, 0, model_.first_keys);
+  }
+  cache_->Bind(cached, s, 1);
+  full.k = k;
+  full.v = v;
+  EXPECT_TRUE(SameBits(Attend(cached).out, Attend(full).out));
+  // The rows themselves, one by one.
+  for (int64_t j = 0; j < length; ++j) {
+    Tensor k_read(DType::kF32, {1, kHeads, 1, kSize});
+    Tensor v_read(DType::kF32, {1, kHeads, 1, kValue});
+    try {
+      cache_->Read(s, j, k_read.mutable_view(), v_read.mutable_view());
+    } catch (const Error&) {
+      // Lost; a ring may give up more than was overwritten, never less than
+      // its window.
+      EXPECT_GE(j, model_.first_keys);
+      EXPECT_LE(j, length - model_.window);
+      continue;
+    }
+    EXPECT_TRUE(model_.Holds(rows, j));
+    EXPECT_TRUE(SameBits(k_read, k.view().Slice(2, j, j + 1)));
+    EXPECT_TRUE(SameBits(v_read, v.view().Slice(2, j, j + 1)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, KvCacheModelTest, testing::Range(0, 60));
+
+TEST_P(KvCacheModelTest, RandomOperations) {
+  for (int step = 0; step < 150; ++step) {
+    switch (random_.Below(6)) {
+      case 0:
+        Trim();
+        break;
+      case 1:
+        Fork();
+        break;
+      case 2:
+        AppendPacked();
+        break;
+      default:
+        Append();
+    }
+    if (step % 5 != 0) continue;
+    ExpectSame(random_.Below(kSequences));
+    if (HasFailure()) return;
+  }
+  for (int64_t s = 0; s < kSequences; ++s) {
+    ExpectSame(s);
+    cache_->Trim(s, 0);
+  }
+  EXPECT_EQ(cache_->free_pages(), cache_->pages());
+}
+
+TEST(KvCacheTest, BytesAreThoseOfItsRows) {
+  const KvCacheSizes sizes = {.sequences = 3,
+                              .kv_heads = 2,
+                              .key_size = 64,
+                              .value_size = 32,
+                              .dtype = DType::kBF16};
+  const size_t row = 2 * (64 + 32) * 2;
+  const auto near = [](size_t bytes, size_t expected) {
+    return bytes >= expected && bytes < expected + 2000;
+  };
+  EXPECT_TRUE(near(KvCache::Contiguous(sizes, 100).bytes(), 3 * 100 * row));
+  EXPECT_TRUE(near(KvCache::Ring(sizes, 50, 4, 7).bytes(), 3 * 60 * row));
+  EXPECT_TRUE(near(KvCache::Paged(sizes, 100, 9, 16).bytes(), 9 * 16 * row));
+}
+
+}  // namespace
+}  // namespace regard::inline v0
