@@ -153,6 +153,19 @@ TEST(MemoryTest, RunsOutAtAnyAllocation) {
   EXPECT_GT(n, 10);
 }
 
+// What is created is freed, at success and at every failure.
+TEST(MemoryTest, NothingIsLost) {
+  Scenario().Run();
+  const int64_t before = LiveAllocations();
+  for (int i = 0; i < 1000; ++i) {
+    Scenario scenario;
+    FailAllocationsAfter(i % 50 < 40 ? i % 50 : -1);
+    scenario.Run();
+    FailAllocationsAfter(-1);
+  }
+  EXPECT_EQ(LiveAllocations(), before);
+}
+
 TEST(CallbackTest, WhatItThrowsStaysInside) {
   const std::vector<float> values(64, 0.5f);
   const int64_t shape[] = {1, 2, 8, 4};
