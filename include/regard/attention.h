@@ -129,14 +129,20 @@ struct AttentionResult {
 AttentionResult Attend(const AttentionProblem& problem,
                        const AttentionOptions& options = {});
 
-// Where Run writes. `out` is required; the others only when given. None may
-// overlap an input.
+// Where Run and AttendInto write. `out` is required; the others only when
+// given. None may overlap an input.
 struct AttentionOutputs {
   // [B, Hq, Lq, Dv], any floating type: rounded to it once, to nearest even
   MutableTensorView out;
   MutableTensorView lse;      // [B, Hq, Lq], f32 (f64 for f64)
   MutableTensorView weights;  // [B, Hq, Lq, Lk], f32 (f64 for f64)
 };
+
+// As Attend, into the caller's arrays. `lse` and `weights` of the options have
+// no meaning here.
+void AttendInto(const AttentionProblem& problem,
+                const AttentionOutputs& outputs,
+                const AttentionOptions& options = {});
 
 // Tiles of the score matrix: those that a mask hides completely are neither
 // computed nor read, those that it shows completely don't ask it again.

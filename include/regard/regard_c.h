@@ -14,8 +14,9 @@
  * function prints, exits, or lets an exception out. Results are what the C++
  * interface gives, bit for bit.
  *
- * Handles (regard_mask, regard_problem, regard_options, regard_plan) are made
- * by _create and freed by _destroy, which takes NULL too. One handle must not
+ * Handles (regard_mask, regard_problem, regard_options, regard_plan,
+ * regard_kv_cache) are made by _create and freed by _destroy, which takes NULL
+ * too. One handle must not
  * be changed, or run if it is a plan, by two threads at once; different handles
  * are independent.
  *
@@ -263,6 +264,127 @@ REGARD_API regard_status regard_alibi_slopes(int64_t heads, double* slopes);
 REGARD_API regard_status regard_problem_set_sink_logit(
     regard_problem* problem, const regard_tensor* sink_logit);
 
+/* The queries alone, for a problem whose keys are set otherwise. */
+REGARD_API regard_status regard_problem_set_q(regard_problem* problem,
+                                              const regard_tensor* q);
+
+/* Sequences of different lengths in one call. S sequences, each with masks,
+ * bias, offset and results of its own, as if it had been given alone, bit for
+ * bit: in what a mask or bias says, B means the sequence, Lq and Lk those of
+ * the longest, and query and key 0 its own first. The lists are i32 or i64, of
+ * any strides; their memory stays the caller's, NULL: none. */
+
+/* Cumulative lengths [S + 1]: 0 first, in order, the total last. q, out, lse
+ * and weights are [1, Hq, total, ...]. */
+REGARD_API regard_status regard_problem_set_query_starts(
+    regard_problem* problem, const regard_tensor* starts);
+/* The same: k and v are [1, Hkv, total, ...]. */
+REGARD_API regard_status regard_problem_set_key_starts(
+    regard_problem* problem, const regard_tensor* starts);
+/* [S]: the first keys of [S, Hkv, capacity, ...], or of pages, are real. What
+ * lies behind them is not read. */
+REGARD_API regard_status regard_problem_set_key_lengths(
+    regard_problem* problem, const regard_tensor* lengths);
+/* [S, n]: k and v are [pages, Hkv, page rows, ...]; key j of sequence s is row
+ * j % rows of page table[s, j / rows]. Needs key lengths. */
+REGARD_API regard_status regard_problem_set_block_table(
+    regard_problem* problem, const regard_tensor* table);
+/* Keys that overwrite each other: key j from first_keys on lies in slot
+ * first_keys + (j - first_keys) % period. Of n keys the first `first_keys` and
+ * the last `period` are held, less those before oldest[s] where it is given
+ * ([S]); no query may see another one. Needs key lengths, as many as there ever
+ * were. Period 0: no ring. */
+REGARD_API regard_status regard_problem_set_ring(regard_problem* problem,
+                                                 int64_t first_keys,
+                                                 int64_t period,
+                                                 const regard_tensor* oldest);
+
+/* ---------------------------------------------------------------- caches */
+
+/* Keys and values of the past, for decoding. Key j of a sequence is the j-th
+ * that was appended to it, whatever has been evicted since: masks, ALiBi and
+ * offsets use this true position. Attention over a cache has the bits of
+ * attention over the same keys in one array. Nothing but _create allocates. A
+ * cache must not be changed while attention runs on it. */
+typedef struct regard_kv_cache regard_kv_cache;
+
+typedef struct regard_kv_cache_sizes {
+  int64_t sequences, kv_heads;
+  int64_t key_size, value_size; /* D, Dv */
+  int32_t dtype;                /* of what is stored: REGARD_F32, ... */
+} regard_kv_cache_sizes;
+
+/* Up to `capacity` keys in each sequence. */
+REGARD_API regard_status
+regard_kv_cache_create(const regard_kv_cache_sizes* sizes, int64_t capacity,
+                       regard_kv_cache** cache);
+/* The first keys and, of the others, the last window + longest_append - 1:
+ * those that a query sees whose window counts `window` keys, itself included,
+ * when up to `longest_append` are appended in one step. */
+REGARD_API regard_status regard_kv_cache_create_ring(
+    const regard_kv_cache_sizes* sizes, int64_t window, int64_t first_keys,
+    int64_t longest_append, regard_kv_cache** cache);
+/* Up to `capacity` keys in each sequence, in pages of `page_rows` keys out of a
+ * pool of `pages` for all of them. */
+REGARD_API regard_status regard_kv_cache_create_paged(
+    const regard_kv_cache_sizes* sizes, int64_t capacity, int64_t pages,
+    int64_t page_rows, regard_kv_cache** cache);
+REGARD_API void regard_kv_cache_destroy(regard_kv_cache* cache);
+
+/* New rows behind those of every sequence: k [S, Hkv, n, D], v [S, Hkv, n, Dv],
+ * any floating types and strides, rounded to the type of the cache. */
+REGARD_API regard_status regard_kv_cache_append(regard_kv_cache* cache,
+                                                const regard_tensor* k,
+                                                const regard_tensor* v);
+/* As many for each as it has packed rows: k [1, Hkv, total, D], v alike, starts
+ * i32 or i64 [S + 1]. */
+REGARD_API regard_status regard_kv_cache_append_packed(
+    regard_kv_cache* cache, const regard_tensor* k, const regard_tensor* v,
+    const regard_tensor* starts);
+/* To one sequence: k [1, Hkv, n, D], v alike. */
+REGARD_API regard_status regard_kv_cache_append_to(regard_kv_cache* cache,
+                                                   int64_t sequence,
+                                                   const regard_tensor* k,
+                                                   const regard_tensor* v);
+/* Forgets the keys from `length` on; pages that hold none go back to the pool.
+ * A ring refuses where the window of the next query has been overwritten. */
+REGARD_API regard_status regard_kv_cache_trim(regard_kv_cache* cache,
+                                              int64_t sequence, int64_t length);
+/* `to`, which must be empty, begins with the first `length` keys of `from`:
+ * shared pages, each copied before it is written; copies elsewhere. A ring
+ * copies all or nothing. */
+REGARD_API regard_status regard_kv_cache_fork(regard_kv_cache* cache,
+                                              int64_t from, int64_t to,
+                                              int64_t length);
+/* Copies the keys [begin, begin + n) of a sequence into k [1, Hkv, n, D] and
+ * v [1, Hkv, n, Dv], of any floating type and strides. */
+REGARD_API regard_status regard_kv_cache_read(const regard_kv_cache* cache,
+                                              int64_t sequence, int64_t begin,
+                                              const regard_tensor* k,
+                                              const regard_tensor* v);
+/* Keys that were appended and not trimmed: the position of the next one. */
+REGARD_API regard_status regard_kv_cache_length(const regard_kv_cache* cache,
+                                                int64_t sequence,
+                                                int64_t* length);
+/* The first key behind the ring's first keys that is still held; 0 where
+ * nothing has been evicted. */
+REGARD_API regard_status regard_kv_cache_oldest(const regard_kv_cache* cache,
+                                                int64_t sequence,
+                                                int64_t* oldest);
+/* Keys that a sequence may have (of a ring: that it holds at a time), pages and
+ * those that no sequence uses, and all bytes. Of NULL: 0. */
+REGARD_API int64_t regard_kv_cache_capacity(const regard_kv_cache* cache);
+REGARD_API int64_t regard_kv_cache_pages(const regard_kv_cache* cache);
+REGARD_API int64_t regard_kv_cache_free_pages(const regard_kv_cache* cache);
+REGARD_API size_t regard_kv_cache_bytes(const regard_kv_cache* cache);
+
+/* Makes `sequences` of the cache, from `first` on, the keys and values of a
+ * problem: sets k, v, key lengths, block table and ring. They follow what is
+ * appended; the cache has to live as long as the problem uses it. */
+REGARD_API regard_status regard_problem_set_kv_cache(
+    regard_problem* problem, const regard_kv_cache* cache, int64_t first,
+    int64_t sequences);
+
 /* ---------------------------------------------------------------- options */
 
 /* How to compute it. NULL wherever options are taken: all defaults. */
@@ -326,8 +448,13 @@ REGARD_API regard_status regard_plan_create(const regard_problem* problem,
                                             regard_plan** plan);
 REGARD_API void regard_plan_destroy(regard_plan* plan);
 
-/* As regard_attend, for problems of the planned shapes and types with any mask,
- * bias and scale. Allocates nothing. */
+/* As regard_attend, for problems of the planned types, heads and head sizes,
+ * with any mask, bias and scale, that are no larger: no more sequences, none of
+ * more queries than the longest, none of more keys than storage can hold
+ * (capacity, pages of a row of the table). So one plan serves a growing cache.
+ * Up to 8 queries and more than 8 are served by different kernels: a plan for
+ * packed sequences of more has both, other plans have one. Allocates nothing.
+ */
 REGARD_API regard_status regard_plan_run(regard_plan* plan,
                                          const regard_problem* problem,
                                          const regard_tensor* out,

@@ -36,6 +36,16 @@ AttentionResult Attend(const AttentionProblem& problem,
   return result;
 }
 
+void AttendInto(const AttentionProblem& problem,
+                const AttentionOutputs& outputs,
+                const AttentionOptions& options) {
+  static const std::string kFunction = "AttendInto";
+  const ScopedFloatState float_state;
+  const Problem p = Check(problem, kFunction);
+  const Outputs checked = CheckOutputs(problem, p, outputs, kFunction);
+  MakePlan(p, PlanFor::kProblem, options, kFunction).Run(p, checked);
+}
+
 void ForEachWeightTile(const AttentionProblem& problem,
                        const AttentionOptions& options,
                        const std::function<void(const WeightTile&)>& sink) {

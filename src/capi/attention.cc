@@ -27,9 +27,8 @@ regard_status regard_attend(const regard_problem* problem,
                             const regard_tensor* weights) {
   return Guard("regard_attend", [&] {
     const regard::AttentionProblem& value = Required(problem, "problem").value;
-    const regard::AttentionOutputs outputs = OutputsOf(out, lse, weights);
-    regard::AttentionPlan(value, regard::OptionsOf(options))
-        .Run(value, outputs);
+    regard::AttendInto(value, OutputsOf(out, lse, weights),
+                       regard::OptionsOf(options));
   });
 }
 

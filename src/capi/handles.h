@@ -5,6 +5,7 @@
 #include <string>
 
 #include "regard/attention.h"
+#include "regard/kv_cache.h"
 #include "regard/regard_c.h"
 
 struct regard_mask {
@@ -22,6 +23,10 @@ struct regard_options {
 struct regard_plan {
   regard::AttentionPlan value;
   std::string kernel, description;
+};
+
+struct regard_kv_cache {
+  regard::KvCache value;
 };
 
 namespace regard::inline v0 {

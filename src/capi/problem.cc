@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "capi/boundary.h"
@@ -47,6 +48,13 @@ regard_status regard_problem_set_qkv(regard_problem* problem,
     value.q = new_q;
     value.k = new_k;
     value.v = new_v;
+  });
+}
+
+regard_status regard_problem_set_q(regard_problem* problem,
+                                   const regard_tensor* q) {
+  return Guard("regard_problem_set_q", [&] {
+    Required(problem, "problem").value.q = regard::RequiredViewOf(q, "q");
   });
 }
 
@@ -104,5 +112,49 @@ regard_status regard_problem_set_sink_logit(regard_problem* problem,
   return Guard("regard_problem_set_sink_logit", [&] {
     Required(problem, "problem").value.sink_logit =
         regard::ViewOf(sink_logit, "sink_logit");
+  });
+}
+
+regard_status regard_problem_set_query_starts(regard_problem* problem,
+                                              const regard_tensor* starts) {
+  return Guard("regard_problem_set_query_starts", [&] {
+    Required(problem, "problem").value.query_starts =
+        regard::ViewOf(starts, "starts");
+  });
+}
+
+regard_status regard_problem_set_key_starts(regard_problem* problem,
+                                            const regard_tensor* starts) {
+  return Guard("regard_problem_set_key_starts", [&] {
+    Required(problem, "problem").value.key_starts =
+        regard::ViewOf(starts, "starts");
+  });
+}
+
+regard_status regard_problem_set_key_lengths(regard_problem* problem,
+                                             const regard_tensor* lengths) {
+  return Guard("regard_problem_set_key_lengths", [&] {
+    Required(problem, "problem").value.key_lengths =
+        regard::ViewOf(lengths, "lengths");
+  });
+}
+
+regard_status regard_problem_set_block_table(regard_problem* problem,
+                                             const regard_tensor* table) {
+  return Guard("regard_problem_set_block_table", [&] {
+    Required(problem, "problem").value.block_table =
+        regard::ViewOf(table, "table");
+  });
+}
+
+regard_status regard_problem_set_ring(regard_problem* problem,
+                                      int64_t first_keys, int64_t period,
+                                      const regard_tensor* oldest) {
+  return Guard("regard_problem_set_ring", [&] {
+    std::optional<regard::KeyRing>& ring =
+        Required(problem, "problem").value.ring;
+    const regard::TensorView list = regard::ViewOf(oldest, "oldest");
+    ring.reset();
+    if (period != 0) ring = regard::KeyRing{first_keys, period, list};
   });
 }

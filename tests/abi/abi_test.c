@@ -600,6 +600,183 @@ static void TestMerge(void) {
   TearDown(&f);
 }
 
+/* ---------------------------------------------------------------- sequences */
+
+/* Of the fixture's three rows the first is one sequence, the others are
+ * another: rows 0 to 2 see the values 2; 4 and 12. */
+static void TestPackedSequences(void) {
+  static const int32_t starts[] = {0, 1, 3};
+  static const int64_t three[] = {3}, bad[] = {0, 3, 1};
+  regard_tensor starts_view, bad_view;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&starts_view, starts, REGARD_I32, 1, three));
+  CHECK_OK(regard_tensor_init(&bad_view, bad, REGARD_I64, 1, three));
+  CHECK_OK(regard_problem_set_query_starts(f.problem, &starts_view));
+  CHECK_OK(regard_problem_set_key_starts(f.problem, &starts_view));
+  CHECK(Gives(&f, 2, 8, 8));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK(Gives(&f, 2, 4, 8));
+  CHECK_OK(regard_problem_set_key_starts(f.problem, &bad_view));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT,
+              "regard_attend: key_starts: 1 of entry 2 comes after 3");
+  CHECK_FAILS(regard_problem_set_query_starts(NULL, &starts_view),
+              REGARD_ERROR_ARGUMENT, "problem: is NULL");
+  TearDown(&f);
+}
+
+/* Keys of one sequence behind a length, in pages of one row, and in a ring of
+ * two slots. */
+static void TestLengthsPagesAndRings(void) {
+  static const int64_t one[] = {1}, pages[] = {3, 1, 1, 1},
+                       table_shape[] = {1, 2}, ring_shape[] = {1, 1, 2, 1},
+                       two = 2, five = 5, six = 6;
+  static const int32_t table[] = {2, 0};
+  regard_tensor length, table_view, k, v, oldest;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&length, &two, REGARD_I64, 1, one));
+  CHECK_OK(regard_tensor_init(&table_view, table, REGARD_I32, 2, table_shape));
+  CHECK_OK(regard_problem_set_key_lengths(f.problem, &length));
+  CHECK(Gives(&f, 3, 3, 3));
+  k = View(f.k, 4, pages);
+  v = View(f.v, 4, pages);
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &k, &v));
+  CHECK_OK(regard_problem_set_block_table(f.problem, &table_view));
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_TOP_LEFT, 0));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK(Gives(&f, 12, 7, 7)); /* pages 2 and 0 */
+  CHECK_OK(regard_problem_set_block_table(f.problem, NULL));
+
+  /* Of six keys the ring holds 4 and 5, in slots 0 and 1. */
+  k = View(f.k, 4, ring_shape);
+  v = View(f.v, 4, ring_shape);
+  CHECK_OK(regard_tensor_init(&length, &six, REGARD_I64, 1, one));
+  CHECK_OK(regard_problem_set_key_lengths(f.problem, &length));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &k, &v));
+  CHECK_OK(regard_problem_set_ring(f.problem, 0, 2, NULL));
+  CHECK_OK(regard_problem_set_query_offset(f.problem, REGARD_AT, 5));
+  CHECK_OK(regard_mask_and_window(f.mask, 2, REGARD_NO_LIMIT, 0));
+  CHECK(Gives(&f, 3, 4, 0)); /* the others stand at 6 and 7 */
+  CHECK_OK(regard_tensor_init(&oldest, &five, REGARD_I64, 1, one));
+  CHECK_OK(regard_problem_set_ring(f.problem, 0, 2, &oldest));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "mask: may show key 4 of sequence 0");
+  CHECK_OK(regard_problem_set_ring(f.problem, 0, 0, NULL));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "key_lengths: 6 of sequence 0");
+  TearDown(&f);
+}
+
+/* A row of k and v whose value is `value`. */
+static void AppendOne(regard_kv_cache* cache, int64_t sequence, float value) {
+  static const int64_t row[] = {1, 1, 1, 1};
+  const regard_tensor v = View(&value, 4, row);
+  CHECK_OK(regard_kv_cache_append_to(cache, sequence, &v, &v));
+}
+
+/* The mean of all values that one query sees of a sequence. */
+static double Mean(const regard_kv_cache* cache, int64_t sequence,
+                   const regard_mask* mask) {
+  static const int64_t row[] = {1, 1, 1, 1};
+  static const float zero = 0;
+  float mean = -1;
+  regard_problem* problem = NULL;
+  const regard_tensor q = View(&zero, 4, row), out = View(&mean, 4, row);
+  CHECK_OK(regard_problem_create(&problem));
+  CHECK_OK(regard_problem_set_q(problem, &q));
+  CHECK_OK(regard_problem_set_kv_cache(problem, cache, sequence, 1));
+  CHECK_OK(regard_problem_set_mask(problem, mask));
+  CHECK_OK(regard_problem_set_query_offset(problem, REGARD_BOTTOM_RIGHT, 0));
+  CHECK_OK(regard_attend(problem, NULL, &out, NULL, NULL));
+  regard_problem_destroy(problem);
+  return (double)mean;
+}
+
+static void TestCaches(void) {
+  static const regard_kv_cache_sizes sizes = {2, 1, 1, 1, REGARD_F32};
+  static const int64_t both[] = {2, 1, 2, 1}, packed[] = {1, 1, 3, 1},
+                       three[] = {3}, starts[] = {0, 1, 3};
+  static const float rows[] = {2, 4, 8, 16};
+  const regard_tensor alike = View(rows, 4, both),
+                      parts = View(rows, 4, packed);
+  regard_tensor starts_view, read_view;
+  float read[3] = {0, 0, 0};
+  regard_kv_cache* cache = NULL;
+  int64_t length = 0;
+  CHECK_OK(regard_tensor_init(&starts_view, starts, REGARD_I64, 1, three));
+  read_view = View(read, 4, packed);
+  CHECK_OK(regard_kv_cache_create(&sizes, 5, &cache));
+  CHECK(regard_kv_cache_capacity(cache) == 5);
+  CHECK(regard_kv_cache_bytes(cache) >= 2 * 2 * 5 * sizeof(float));
+  CHECK_OK(regard_kv_cache_append(cache, &alike, &alike));
+  CHECK_OK(regard_kv_cache_append_packed(cache, &parts, &parts, &starts_view));
+  CHECK_OK(regard_kv_cache_length(cache, 0, &length));
+  CHECK(length == 3);
+  CHECK_OK(regard_kv_cache_length(cache, 1, &length));
+  CHECK(length == 4);
+  CHECK(near(Mean(cache, 0, NULL), (2 + 4 + 2) / 3.0));
+  CHECK(near(Mean(cache, 1, NULL), (8 + 16 + 4 + 8) / 4.0));
+  CHECK_OK(regard_kv_cache_trim(cache, 1, 1));
+  CHECK(near(Mean(cache, 1, NULL), 8));
+  CHECK_OK(regard_kv_cache_read(cache, 0, 0, &read_view, &read_view));
+  CHECK(read[0] == 2 && read[1] == 4 && read[2] == 2);
+  CHECK_FAILS(regard_kv_cache_append(cache, &alike, NULL),
+              REGARD_ERROR_ARGUMENT, "regard_kv_cache_append: v: is NULL");
+  CHECK_FAILS(regard_kv_cache_append_to(cache, 2, &parts, &parts),
+              REGARD_ERROR_ARGUMENT, "sequence: 2 is not one of the 2");
+  CHECK_FAILS(regard_kv_cache_append_to(cache, 0, &parts, &parts),
+              REGARD_ERROR_ARGUMENT,
+              "regard_kv_cache_append_to: k: 3 keys behind the 3");
+  regard_kv_cache_destroy(cache);
+  CHECK_FAILS(regard_kv_cache_create(NULL, 5, &cache), REGARD_ERROR_ARGUMENT,
+              "sizes: is NULL");
+  regard_kv_cache_destroy(NULL);
+  CHECK(regard_kv_cache_bytes(NULL) == 0);
+  CHECK(regard_kv_cache_capacity(NULL) == 0);
+}
+
+static void TestRingCache(void) {
+  static const regard_kv_cache_sizes sizes = {1, 1, 1, 1, REGARD_BF16};
+  regard_kv_cache* cache = NULL;
+  regard_mask* mask = NULL;
+  int64_t oldest = -1;
+  int i;
+  CHECK_OK(regard_mask_create(&mask));
+  CHECK_OK(regard_mask_and_window(mask, 2, 0, 1));
+  CHECK_OK(regard_kv_cache_create_ring(&sizes, 2, 1, 1, &cache));
+  for (i = 0; i < 6; ++i) AppendOne(cache, 0, (float)(1 << i));
+  CHECK_OK(regard_kv_cache_oldest(cache, 0, &oldest));
+  CHECK(oldest == 4);
+  CHECK(near(Mean(cache, 0, mask), (1 + 16 + 32) / 3.0));
+  CHECK_FAILS(regard_kv_cache_trim(cache, 0, 3), REGARD_ERROR_ARGUMENT,
+              "regard_kv_cache_trim: length: 3 keys: the window");
+  CHECK_FAILS(regard_kv_cache_create_ring(&sizes, 0, 1, 1, &cache),
+              REGARD_ERROR_ARGUMENT, "regard_kv_cache_create_ring: window: 0");
+  regard_kv_cache_destroy(cache);
+  regard_mask_destroy(mask);
+}
+
+static void TestPagedCache(void) {
+  static const regard_kv_cache_sizes sizes = {2, 1, 1, 1, REGARD_F32};
+  regard_kv_cache* cache = NULL;
+  CHECK_OK(regard_kv_cache_create_paged(&sizes, 8, 3, 2, &cache));
+  CHECK(regard_kv_cache_pages(cache) == 3);
+  AppendOne(cache, 0, 2);
+  AppendOne(cache, 0, 4);
+  AppendOne(cache, 0, 6);
+  CHECK(regard_kv_cache_free_pages(cache) == 1);
+  CHECK_OK(regard_kv_cache_fork(cache, 0, 1, 3));
+  CHECK(regard_kv_cache_free_pages(cache) == 1);
+  AppendOne(cache, 1, 8); /* on a copy of the second page */
+  CHECK(regard_kv_cache_free_pages(cache) == 0);
+  CHECK(near(Mean(cache, 0, NULL), 4) && near(Mean(cache, 1, NULL), 5));
+  CHECK_FAILS(regard_kv_cache_fork(cache, 0, 1, 3), REGARD_ERROR_ARGUMENT,
+              "regard_kv_cache_fork: to: sequence 1 isn't empty");
+  regard_kv_cache_destroy(cache);
+}
+
 static void TestDestroyTakesNull(void) {
   regard_mask_destroy(NULL);
   regard_problem_destroy(NULL);
@@ -625,6 +802,11 @@ int main(void) {
   TestPlans();
   TestWeightTiles();
   TestMerge();
+  TestPackedSequences();
+  TestLengthsPagesAndRings();
+  TestCaches();
+  TestRingCache();
+  TestPagedCache();
   TestDestroyTakesNull();
   printf("%d failures\n", failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
