@@ -45,36 +45,113 @@ constexpr bool kReadsTails = false;  // MaskedLoad reads what it drops
 // Additions of a chain: longer dot products are summed in pieces.
 constexpr int64_t kMaxChain = 64;
 
-// Keys fetched ahead of their dot products: 8 KiB at D = 128, far enough for
-// memory.
-constexpr int64_t kKeysAhead = 16;
+// ---------------------------------------------------------------- memory
 
-// Keys whose values are accumulated one column panel after the other, while
-// those of the next chunk are fetched.
-constexpr int64_t kChunk = 64;
+// Few rows are bound by memory. What they read, they read in order of
+// addresses, one key after the other: the hardware then fetches ahead by
+// itself, better than when it is told to. More rows are bound by arithmetic,
+// whose best order is another one: for them lines are fetched, evenly and in
+// order of addresses too. Up to these row counts the first way was the faster
+// one; of values it takes sums of 2 rows x 8 vectors.
+#if HWY_TARGET <= HWY_AVX3
+constexpr int64_t kStreamedScoreRows = 6;
+constexpr int64_t kStreamedValueRows = 8;
+#else
+constexpr int64_t kStreamedScoreRows = 2;
+constexpr int64_t kStreamedValueRows = 0;
+#endif
+
+// Bytes between what is used and what is fetched. All fetching stops at a page
+// whose address has not been translated yet, which takes a virtual machine as
+// long as reading half of the page: so one line of every page is fetched long
+// before the others.
+constexpr int64_t kKeyBytesAhead = 4096;
+constexpr int64_t kValueBytesAhead = 8192;
+constexpr int64_t kPageBytesAhead = 32768;
 
 constexpr int64_t kLineBytes = 64;
+constexpr int kPageBits = 12;
 
-// Fetches rows of memory, a few lines at a time and in order of addresses,
-// which is what the hardware's own prefetching goes along with.
-template <typename T>
-struct Fetcher {
-  const T* row;
-  int64_t stride, columns;
-  int64_t at = 0;
+// Keys whose values are accumulated one column panel after the other: they and
+// those that are fetched stay in the first-level cache.
+constexpr int64_t kChunk = 16;
 
-  template <int kLines>
-  HWY_INLINE void Next() {
-    constexpr int64_t kPerLine = kLineBytes / static_cast<int64_t>(sizeof(T));
-    for (int line = 0; line < kLines; ++line) {
-      hwy::Prefetch(row + at + line * kPerLine);
-    }
-    at += kLines * kPerLine;
-    if (at >= columns) {
-      at = 0;
-      row += stride;
+HWY_INLINE void FetchLine(uintptr_t at) {
+  hwy::Prefetch(reinterpret_cast<const uint8_t*>(at));
+}
+
+// Rows of keys or values. Addresses are numbers, since some lie behind the last
+// row: fetching them does no harm.
+class MemoryRows {
+ public:
+  template <typename T>
+  MemoryRows(const T* rows, int64_t stride, int64_t columns)
+      : at_(reinterpret_cast<uintptr_t>(rows)),
+        stride_(stride * static_cast<int64_t>(sizeof(T))),
+        bytes_(HWY_MAX(columns, 1) * static_cast<int64_t>(sizeof(T))) {}
+
+  uintptr_t Row(int64_t i) const {
+    return at_ + static_cast<uintptr_t>(i * stride_);
+  }
+  int64_t stride() const { return stride_; }
+  int64_t bytes() const { return bytes_; }
+
+  // Has the addresses of `count` rows translated that will be read when
+  // kPageBytesAhead more have been.
+  HWY_INLINE void FetchPages(int64_t row, int64_t count) {
+    const int64_t first = row + kPageBytesAhead / bytes_;
+    for (int64_t i = first; i < first + count; ++i) {
+      const uintptr_t at = Row(i);
+      if (((at ^ page_) >> kPageBits) == 0) continue;
+      FetchLine(at);
+      page_ = at;
     }
   }
+
+ private:
+  uintptr_t at_;
+  int64_t stride_, bytes_;
+  uintptr_t page_ = 0;
+};
+
+// Fetches `count` rows in order of addresses, evenly over the `shares` of the
+// work that goes on meanwhile.
+class Fetcher {
+ public:
+  Fetcher() = default;
+  Fetcher(const MemoryRows& rows, int64_t first, int64_t count, int64_t shares)
+      : at_(rows.Row(first)),
+        end_(at_ + static_cast<uintptr_t>(rows.bytes())),
+        stride_(rows.stride()),
+        bytes_(rows.bytes()),
+        count_(count),
+        shares_(shares) {}
+
+  // `shares` more of the work begin: that many more rows may be fetched.
+  HWY_INLINE void Begin(int64_t shares) {
+    if (count_ == 0) return;
+    const int64_t before = count_ * begun_ / shares_;
+    begun_ += shares;
+    allowed_ += count_ * begun_ / shares_ - before;
+  }
+
+  // Fetches up to `lines` lines.
+  HWY_INLINE void Lines(int64_t lines) {
+    for (; lines > 0 && allowed_ > 0; --lines) {
+      FetchLine(at_);
+      at_ += kLineBytes;
+      if (at_ >= end_) {
+        end_ += static_cast<uintptr_t>(stride_);
+        at_ = end_ - static_cast<uintptr_t>(bytes_);
+        --allowed_;
+      }
+    }
+  }
+
+ private:
+  uintptr_t at_ = 0, end_ = 0;
+  int64_t stride_ = 0, bytes_ = 0;
+  int64_t count_ = 0, shares_ = 1, begun_ = 0, allowed_ = 0;
 };
 
 // ---------------------------------------------------------------- scores
@@ -135,80 +212,156 @@ struct ScoresArgs {
   T* s;
 };
 
-// kRows rows x kTileKeys keys, fetching as many.
-template <int kRows, typename T>
-HWY_INLINE void ScoreTile(const ScoresArgs<T>& a,
-                          const T* const (&k)[kTileKeys], Fetcher<T>* fetcher) {
+template <int kRows, class V>
+using ScoreSums = V[kRows][kTileKeys];
+
+// Adds the products of elements [begin, end) of kRows rows and kTileKeys keys,
+// one key after the other.
+template <int kRows, typename T, class V>
+HWY_INLINE void AddKeyByKey(const ScoresArgs<T>& a,
+                            const T* const (&k)[kTileKeys], int64_t begin,
+                            int64_t end, ScoreSums<kRows, V>& sums) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
-  constexpr int kLinesPerStep =
-      static_cast<int>(kTileKeys * kLanes * sizeof(T) / kLineBytes);
+  HWY_UNROLL(4)
+  for (int j = 0; j < kTileKeys; ++j) {
+    const auto multiply = [&](int64_t i, V loaded) HWY_ATTR {
+      HWY_UNROLL(4)
+      for (int r = 0; r < kRows; ++r) {
+        const V q = hn::Load(d, a.q + r * a.q_stride + i);
+        sums[r][j] = hn::MulAdd(q, loaded, sums[r][j]);
+      }
+    };
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) multiply(i, hn::LoadU(d, k[j] + i));
+    if (kReadsTails && i < end) {
+      const auto mask = hn::FirstN(d, static_cast<size_t>(end - i));
+      multiply(i, hn::MaskedLoad(mask, d, k[j] + i));
+    }
+  }
+}
+
+// The same, the keys side by side: a loaded q serves all of them. Fetches
+// `lines` lines per vector of a row.
+template <int kRows, typename T, class V>
+HWY_INLINE void AddSideBySide(const ScoresArgs<T>& a,
+                              const T* const (&k)[kTileKeys], int64_t begin,
+                              int64_t end, Fetcher& fetcher, int64_t lines,
+                              ScoreSums<kRows, V>& sums) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto multiply = [&](int64_t i, const V(&loaded)[kTileKeys]) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      const V q = hn::Load(d, a.q + r * a.q_stride + i);
+      HWY_UNROLL(4)
+      for (int j = 0; j < kTileKeys; ++j) {
+        sums[r][j] = hn::MulAdd(q, loaded[j], sums[r][j]);
+      }
+    }
+  };
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    fetcher.Lines(lines);
+    multiply(i, {hn::LoadU(d, k[0] + i), hn::LoadU(d, k[1] + i),
+                 hn::LoadU(d, k[2] + i), hn::LoadU(d, k[3] + i)});
+  }
+  if (kReadsTails && i < end) {
+    const auto mask = hn::FirstN(d, static_cast<size_t>(end - i));
+    multiply(
+        i,
+        {hn::MaskedLoad(mask, d, k[0] + i), hn::MaskedLoad(mask, d, k[1] + i),
+         hn::MaskedLoad(mask, d, k[2] + i), hn::MaskedLoad(mask, d, k[3] + i)});
+  }
+}
+
+// Scores of kRows rows x kTileKeys keys; key by key, or side by side with
+// `lines` to fetch.
+template <int kRows, bool kKeyByKey, typename T>
+HWY_INLINE void ScoreTile(const ScoresArgs<T>& a,
+                          const T* const (&k)[kTileKeys], Fetcher& fetcher,
+                          int64_t lines) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
   using V = hn::Vec<decltype(d)>;
-  int64_t i = 0;
+  int64_t begin = 0;
   do {
-    const int64_t end = HWY_MIN(i + kMaxChain * kLanes, a.depth);
-    const bool add = i > 0;
-    V sums[kRows][kTileKeys];
+    const int64_t end = HWY_MIN(begin + kMaxChain * kLanes, a.depth);
+    ScoreSums<kRows, V> sums;
     HWY_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       HWY_UNROLL(4)
       for (int j = 0; j < kTileKeys; ++j) sums[r][j] = hn::Zero(d);
     }
-    const auto multiply = [&](const V(&loaded)[kTileKeys]) HWY_ATTR {
-      HWY_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
-        const V q = hn::Load(d, a.q + r * a.q_stride + i);
-        HWY_UNROLL(4)
-        for (int j = 0; j < kTileKeys; ++j) {
-          sums[r][j] = hn::MulAdd(q, loaded[j], sums[r][j]);
-        }
-      }
-    };
-    for (; i + kLanes <= end; i += kLanes) {
-      const V loaded[kTileKeys] = {
-          hn::LoadU(d, k[0] + i), hn::LoadU(d, k[1] + i),
-          hn::LoadU(d, k[2] + i), hn::LoadU(d, k[3] + i)};
-      multiply(loaded);
-      if (fetcher != nullptr) fetcher->template Next<kLinesPerStep>();
-    }
-    if (kReadsTails && i < end) {
-      const auto mask = hn::FirstN(d, static_cast<size_t>(end - i));
-      const V loaded[kTileKeys] = {
-          hn::MaskedLoad(mask, d, k[0] + i), hn::MaskedLoad(mask, d, k[1] + i),
-          hn::MaskedLoad(mask, d, k[2] + i), hn::MaskedLoad(mask, d, k[3] + i)};
-      multiply(loaded);
-      i = end;
+    if constexpr (kKeyByKey) {
+      AddKeyByKey<kRows>(a, k, begin, end, sums);
+    } else {
+      AddSideBySide<kRows>(a, k, begin, end, fetcher, lines, sums);
     }
     HWY_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
-      StoreSums(d, sums[r], add, a.s + r * kScoreStride<T>);
+      StoreSums(d, sums[r], begin > 0, a.s + r * kScoreStride<T>);
     }
-  } while (i < a.depth);
+    begin = end;
+  } while (begin < a.depth);
+}
+
+// Scores of the rows from `row` on against one tile of keys.
+template <typename T>
+HWY_INLINE void ScoreTiles(ScoresArgs<T> a, int64_t rows,
+                           const T* const (&k)[kTileKeys], Fetcher fetcher,
+                           int64_t lines) {
+  while (rows > 0) {
+    fetcher.Begin(1);
+    if (rows == 1) {
+      ScoreTile<1, false>(a, k, fetcher, lines);
+    } else if (kMaxTileRows == 2 || rows == 2) {
+      ScoreTile<2, false>(a, k, fetcher, lines);
+    } else {
+      ScoreTile<kMaxTileRows, false>(a, k, fetcher, lines);
+    }
+    a.q += kMaxTileRows * a.q_stride;
+    a.s += kMaxTileRows * kScoreStride<T>;
+    rows -= kMaxTileRows;
+  }
+}
+
+// The same for few rows: the first two stream the keys, the others find them in
+// the cache.
+template <typename T>
+HWY_INLINE void StreamedScoreTiles(ScoresArgs<T> a, int64_t rows,
+                                   const T* const (&k)[kTileKeys]) {
+  Fetcher none;
+  if (rows == 1) return ScoreTile<1, true>(a, k, none, 0);
+  ScoreTile<2, true>(a, k, none, 0);
+  a.q += 2 * a.q_stride;
+  a.s += 2 * kScoreStride<T>;
+  ScoreTiles(a, rows - 2, k, none, 0);
 }
 
 template <typename T>
 void Scores(int64_t rows, const T* q, int64_t q_stride, const T* k,
             int64_t k_stride, int64_t depth, int64_t count, T* s) {
+  constexpr int64_t kLinesPerStep =
+      static_cast<int64_t>(kTileKeys * HWY_LANES(T) * sizeof(T) / kLineBytes);
+  MemoryRows keys(k, k_stride, depth);
+  const int64_t ahead = kKeyBytesAhead / keys.bytes();
+  const int64_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
+  const int64_t lines = (kLinesPerStep + tiles - 1) / tiles;
   for (int64_t j = 0; j < count; j += kTileKeys) {
+    keys.FetchPages(j, kTileKeys);
     // The last tile repeats the last key.
     const auto key = [&](int64_t i) HWY_ATTR {
       return k + HWY_MIN(i, count - 1) * k_stride;
     };
-    const bool more = j + kKeysAhead < count;
-    Fetcher<T> fetcher = {key(j + kKeysAhead), more ? k_stride : 0, depth};
-    const T* const keys[kTileKeys] = {key(j), key(j + 1), key(j + 2),
+    const T* const tile[kTileKeys] = {key(j), key(j + 1), key(j + 2),
                                       key(j + 3)};
-    for (int64_t r = 0; r < rows; r += kMaxTileRows) {
-      const ScoresArgs<T> args = {q + r * q_stride, q_stride, depth,
-                                  s + r * kScoreStride<T> + j};
-      Fetcher<T>* const first = r == 0 ? &fetcher : nullptr;
-      if (rows - r == 1) {
-        ScoreTile<1>(args, keys, first);
-      } else if (kMaxTileRows == 2 || rows - r == 2) {
-        ScoreTile<2>(args, keys, first);
-      } else {
-        ScoreTile<kMaxTileRows>(args, keys, first);
-      }
+    const ScoresArgs<T> args = {q, q_stride, depth, s + j};
+    if (rows <= kStreamedScoreRows) {
+      StreamedScoreTiles(args, rows, tile);
+    } else {
+      ScoreTiles(args, rows, tile, Fetcher(keys, j + ahead, kTileKeys, tiles),
+                 lines);
     }
   }
 }
@@ -222,18 +375,17 @@ struct AccumulateArgs {
   int64_t v_stride, count;
   T* out;
   int64_t out_stride;
-  Fetcher<T>* fetcher;
 };
 
 // kRows rows x kVectors vectors of columns; of the last one `last` columns when
-// kTail.
+// kTail. Fetches for one of `tiles` tiles of rows.
 template <int kRows, int kVectors, bool kTail, typename T>
 HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
-                                int64_t last) {
+                                int64_t last, int64_t tiles, Fetcher& fetcher) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
-  constexpr int kLines =
-      HWY_MAX(1, static_cast<int>(kVectors * kLanes * sizeof(T) / kLineBytes));
+  constexpr int64_t kPanelBytes =
+      kVectors * kLanes * static_cast<int64_t>(sizeof(T));
   using V = hn::Vec<decltype(d)>;
   const auto mask = hn::FirstN(d, static_cast<size_t>(kTail ? last : kLanes));
   V sums[kRows][kVectors];
@@ -244,8 +396,12 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
       sums[r][j] = hn::Load(d, a.out + r * a.out_stride + column + j * kLanes);
     }
   }
+  fetcher.Begin(kVectors);
+  const int64_t lines =
+      (kPanelBytes + tiles * kLineBytes - 1) / (tiles * kLineBytes);
   const T* v = a.v + column;
   for (int64_t i = 0; i < a.count; ++i) {
+    fetcher.Lines(lines);
     V loaded[kVectors];
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) {
@@ -264,7 +420,6 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
       }
     }
     v += a.v_stride;
-    if (a.fetcher != nullptr) a.fetcher->template Next<kLines>();
   }
   HWY_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
@@ -276,49 +431,60 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
 }
 
 template <int kRows, typename T>
-HWY_INLINE void AccumulateTile(const AccumulateArgs<T>& a, int64_t columns) {
+HWY_INLINE void AccumulateTile(const AccumulateArgs<T>& a, int64_t columns,
+                               int64_t tiles, Fetcher& fetcher) {
   constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int kWide = HWY_MIN(8, kTileSums / kRows);
   int64_t column = 0;
   for (; column + kWide * kLanes <= columns; column += kWide * kLanes) {
-    AccumulatePanel<kRows, kWide, false>(a, column, 0);
+    AccumulatePanel<kRows, kWide, false>(a, column, 0, tiles, fetcher);
   }
   for (; column + kLanes <= columns; column += kLanes) {
-    AccumulatePanel<kRows, 1, false>(a, column, 0);
+    AccumulatePanel<kRows, 1, false>(a, column, 0, tiles, fetcher);
   }
   if (kReadsTails && column < columns) {
-    AccumulatePanel<kRows, 1, true>(a, column, columns - column);
+    AccumulatePanel<kRows, 1, true>(a, column, columns - column, tiles,
+                                    fetcher);
   }
 }
 
-template <typename T>
-HWY_INLINE void AccumulateChunk(AccumulateArgs<T> args, int64_t rows,
-                                int64_t columns) {
-  for (int64_t r = 0; r < rows; r += kMaxTileRows) {
-    if (rows - r == 1) {
-      AccumulateTile<1>(args, columns);
-    } else if (kMaxTileRows == 2 || rows - r == 2) {
-      AccumulateTile<2>(args, columns);
+// All rows, kTileRows at a time.
+template <int kTileRows, typename T>
+HWY_INLINE void AccumulateChunk(AccumulateArgs<T> a, int64_t rows,
+                                int64_t columns, Fetcher fetcher) {
+  const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
+  for (; rows > 0; rows -= kTileRows) {
+    if (rows == 1) {
+      AccumulateTile<1>(a, columns, tiles, fetcher);
+    } else if (kTileRows == 2 || rows == 2) {
+      AccumulateTile<2>(a, columns, tiles, fetcher);
     } else {
-      AccumulateTile<kMaxTileRows>(args, columns);
+      AccumulateTile<kTileRows>(a, columns, tiles, fetcher);
     }
-    args.fetcher = nullptr;  // once for all rows
-    args.p += kMaxTileRows * kScoreStride<T>;
-    args.out += kMaxTileRows * args.out_stride;
+    a.p += kTileRows * kScoreStride<T>;
+    a.out += kTileRows * a.out_stride;
   }
 }
 
 template <typename T>
 void Accumulate(int64_t rows, const T* p, const T* v, int64_t v_stride,
                 int64_t count, int64_t columns, T* out, int64_t out_stride) {
+  MemoryRows values(v, v_stride, columns);
+  const int64_t ahead = kValueBytesAhead / values.bytes();
+  const int64_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
+  const int64_t vectors = (columns + HWY_LANES(T) - 1) / HWY_LANES(T);
   for (int64_t i = 0; i < count; i += kChunk) {
-    const int64_t n = HWY_MIN(kChunk, count - i);
-    const bool more = i + 2 * kChunk <= count;
-    Fetcher<T> fetcher = {v + (more ? i + kChunk : i) * v_stride, v_stride,
-                          columns};
-    AccumulateChunk(AccumulateArgs<T>{p + i, v + i * v_stride, v_stride, n, out,
-                                      out_stride, more ? &fetcher : nullptr},
-                    rows, columns);
+    values.FetchPages(i, kChunk);
+    const AccumulateArgs<T> args = {p + i,    v + i * v_stride,
+                                    v_stride, HWY_MIN(kChunk, count - i),
+                                    out,      out_stride};
+    if (rows <= kStreamedValueRows) {
+      AccumulateChunk<2>(args, rows, columns, Fetcher());
+    } else {
+      AccumulateChunk<kMaxTileRows>(
+          args, rows, columns,
+          Fetcher(values, i + ahead, kChunk, tiles * vectors));
+    }
   }
 }
 
@@ -326,17 +492,13 @@ void Accumulate(int64_t rows, const T* p, const T* v, int64_t v_stride,
 template <typename T>
 void AccumulateVisible(const T* p, const T* v, int64_t v_stride, int64_t count,
                        int64_t columns, const uint8_t* hidden, T* out) {
-  AccumulateArgs<T> args;
-  args.v_stride = v_stride;
-  args.count = 1;
-  args.out = out;
-  args.out_stride = 0;
-  args.fetcher = nullptr;
+  Fetcher none;
+  AccumulateArgs<T> args = {p, v, v_stride, 1, out, 0};
   for (int64_t i = 0; i < count; ++i) {
     if (hidden[i]) continue;
     args.p = p + i;
     args.v = v + i * v_stride;
-    AccumulateTile<1>(args, columns);
+    AccumulateTile<1>(args, columns, 1, none);
   }
 }
 
