@@ -18,13 +18,14 @@ namespace {
 
 class DeterminismTest : public testing::TestWithParam<KernelOnTarget> {
  protected:
+  static DType Type() { return TypeFor(GetParam().kernel); }
   AttentionResult Run(const AttentionProblem& problem, int threads = 1) {
     return Attend(problem, OptionsFor(GetParam(), threads));
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DeterminismTest,
-                         testing::ValuesIn(AllKernels()),
+                         testing::ValuesIn(AllKernels(DType::kBF16)),
                          [](const auto& info) { return info.param.Name(); });
 
 void ExpectSame(const AttentionResult& a, const AttentionResult& b) {
@@ -33,7 +34,7 @@ void ExpectSame(const AttentionResult& a, const AttentionResult& b) {
   EXPECT_TRUE(SameBits(a.weights, b.weights));
 }
 
-Tensor Random(const Dims& shape, uint32_t seed) {
+Tensor Random(const Dims& shape, uint32_t seed, DType dtype) {
   Tensor tensor(DType::kF32, shape);
   uint32_t state = seed;
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
@@ -41,14 +42,16 @@ Tensor Random(const Dims& shape, uint32_t seed) {
     tensor.AsMutable<float>()[i] =
         static_cast<float>(state >> 8) / (1 << 22) - 2;
   }
-  return tensor;
+  return Converted(tensor, dtype);
 }
 
 // Several query blocks and key blocks; 2 batch entries, 4 heads on 2.
 struct Problem {
-  Tensor q = Random({2, 4, 131, 24}, 1);
-  Tensor k = Random({2, 2, 530, 24}, 2);
-  Tensor v = Random({2, 2, 530, 20}, 3);
+  explicit Problem(DType dtype)
+      : q(Random({2, 4, 131, 24}, 1, dtype)),
+        k(Random({2, 2, 530, 24}, 2, dtype)),
+        v(Random({2, 2, 530, 20}, 3, dtype)) {}
+  Tensor q, k, v;
   AttentionProblem View(const Mask& mask = {}) const {
     AttentionProblem p;
     p.q = q;
@@ -61,7 +64,7 @@ struct Problem {
 };
 
 TEST_P(DeterminismTest, BatchAndHeads) {
-  const Problem problem;
+  const Problem problem(Type());
   const AttentionResult all = Run(problem.View());
   for (const int64_t b : {0, 1}) {
     for (const int64_t h : {0, 3}) {
@@ -82,7 +85,7 @@ TEST_P(DeterminismTest, BatchAndHeads) {
 
 // A query's result does not depend on which other queries are asked.
 TEST_P(DeterminismTest, Queries) {
-  const Problem problem;
+  const Problem problem(Type());
   const AttentionResult all = Run(problem.View());
   for (const int64_t begin : {0, 5, 130}) {
     AttentionProblem some = problem.View();
@@ -94,15 +97,17 @@ TEST_P(DeterminismTest, Queries) {
 // pytorch#187506, FlagGems#5896: strides, transposed views, bit for bit.
 TEST_P(DeterminismTest, Strides) {
   for (uint64_t seed = 500; seed < 530; ++seed) {
-    const AttentionCase plain({.seed = seed, .odd_layouts = false});
-    const AttentionCase odd({.seed = seed, .odd_layouts = true});
+    const AttentionCase plain(
+        {.seed = seed, .dtype = Type(), .odd_layouts = false});
+    const AttentionCase odd(
+        {.seed = seed, .dtype = Type(), .odd_layouts = true});
     SCOPED_TRACE(odd.description());
     ExpectSame(Run(odd.problem()), Run(plain.problem()));
   }
 }
 
 TEST_P(DeterminismTest, StrideZero) {
-  const Problem problem;
+  const Problem problem(Type());
   AttentionProblem p = problem.View();
   p.k = problem.k.view().Slice(1, 0, 1);
   p.k.shape[1] = 2;
@@ -129,7 +134,7 @@ class Dilated : public MaskFunction {
 
 // Several ways to say the same thing.
 TEST_P(DeterminismTest, FormOfTheMask) {
-  const Problem problem;
+  const Problem problem(Type());
   const int64_t queries = 131, keys = 530, offset = keys - queries;
   std::vector<uint8_t> bytes(static_cast<size_t>(queries * keys));
   const auto fill = [&](const auto& visible) {
@@ -230,8 +235,9 @@ TEST_P(DeterminismTest, FormOfTheMask) {
 
 // pytorch#108503: sequences of a padded batch equal the sequences alone.
 TEST_P(DeterminismTest, LengthsEqualSeparateCalls) {
-  const Tensor q = Random({2, 2, 40, 16}, 4), k = Random({2, 2, 40, 16}, 5);
-  const Tensor v = Random({2, 2, 40, 16}, 6);
+  const Tensor q = Random({2, 2, 40, 16}, 4, Type()),
+               k = Random({2, 2, 40, 16}, 5, Type());
+  const Tensor v = Random({2, 2, 40, 16}, 6, Type());
   AttentionProblem padded;
   padded.q = q;
   padded.k = k;
@@ -250,12 +256,12 @@ TEST_P(DeterminismTest, LengthsEqualSeparateCalls) {
     const TensorView part = both.out.view().Slice(0, b, b + 1);
     EXPECT_TRUE(SameBits(Run(alone).out, part.Slice(2, 0, lengths[b][0])));
     const Tensor padding = Tensor::CopyOf(part.Slice(2, lengths[b][0], 40));
-    EXPECT_TRUE(SameBits(padding, Tensor(DType::kF32, padding.shape())));
+    EXPECT_TRUE(SameBits(padding, Tensor(Type(), padding.shape())));
   }
 }
 
 TEST_P(DeterminismTest, AskingForMoreChangesNothing) {
-  const Problem problem;
+  const Problem problem(Type());
   const AttentionProblem p = problem.View(Mask::Causal());
   AttentionOptions options = OptionsFor(GetParam());
   const AttentionResult all = Attend(p, options);
@@ -267,7 +273,7 @@ TEST_P(DeterminismTest, AskingForMoreChangesNothing) {
 
 // The tiles of ForEachWeightTile are the weights, and leave out only zeros.
 TEST_P(DeterminismTest, WeightTilesAreTheWeights) {
-  const Problem problem;
+  const Problem problem(Type());
   const AttentionProblem p =
       problem.View(Mask::Causal() & Mask::Window(100, 0));
   const AttentionResult all = Run(p);
@@ -292,22 +298,24 @@ TEST_P(DeterminismTest, WeightTilesAreTheWeights) {
 
 // Denormal results; work enough for two threads.
 struct DenormalProblem {
-  Tensor q = Random({1, 2, 260, 8}, 7);
-  Tensor k = Random({1, 2, 260, 8}, 8);
-  Tensor v = Random({1, 2, 260, 8}, 9);
-  AttentionProblem p;
-  DenormalProblem() {
-    for (int64_t i = 0; i < v.NumElements(); ++i) {
-      v.AsMutable<float>()[i] *= 1e-38f;
+  explicit DenormalProblem(DType dtype)
+      : q(Random({1, 2, 260, 8}, 7, dtype)),
+        k(Random({1, 2, 260, 8}, 8, dtype)) {
+    Tensor values = Random({1, 2, 260, 8}, 9, DType::kF32);
+    for (int64_t i = 0; i < values.NumElements(); ++i) {
+      values.AsMutable<float>()[i] *= 1e-38f;
     }
+    v = Converted(values, dtype);
     p.q = q;
     p.k = k;
     p.v = v;
   }
+  Tensor q, k, v;
+  AttentionProblem p;
 };
 
 TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
-  const DenormalProblem problem;
+  const DenormalProblem problem(Type());
   const AttentionResult usual = Run(problem.p);
   const uint64_t before = FloatControl();
   for (const uint64_t state : kHostileFloatControls) {
@@ -324,7 +332,7 @@ TEST_P(DeterminismTest, FloatingPointStateOfTheHost) {
 // A thread takes over the state of the one that started it: workers of the pool
 // may have been born in a hostile one. A forked child has a pool of its own.
 TEST_P(DeterminismTest, FloatingPointStateOfTheWorkers) {
-  const DenormalProblem problem;
+  const DenormalProblem problem(Type());
   const AttentionResult usual = Run(problem.p);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -349,7 +357,7 @@ TEST_P(DeterminismTest, FloatingPointStateOfTheWorkers) {
 // OpenBLAS#294, pytorch#58962: a child forked after use finishes, with equal
 // numbers.
 TEST_P(DeterminismTest, Fork) {
-  const Problem problem;
+  const Problem problem(Type());
   const AttentionProblem p = problem.View(Mask::Causal());
   const AttentionResult parent = Run(p, 3);
   const pid_t child = fork();

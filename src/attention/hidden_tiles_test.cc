@@ -14,25 +14,29 @@
 namespace regard::inline v0 {
 namespace {
 
-// An array [1, 1, keys, 16] whose pages, of 64 rows each, can be locked.
+// An array [1, 1, keys, 16], or of twice as many columns of 16 bits, whose
+// pages, of 64 rows each, can be locked.
 class LockableRows {
  public:
-  static constexpr int64_t kSize = 16;
-  explicit LockableRows(int64_t rows) : rows_(rows) {
+  LockableRows(int64_t rows, DType dtype)
+      : rows_(rows),
+        dtype_(dtype),
+        size_(kRowBytes / static_cast<int64_t>(ItemSize(dtype))) {
     memory_ = mmap(nullptr, Bytes(rows), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
-    for (int64_t i = 0; i < rows * kSize; ++i) {
-      static_cast<float*>(memory_)[i] =
+    Tensor values(DType::kF32, {rows, size_});
+    for (int64_t i = 0; i < values.NumElements(); ++i) {
+      values.AsMutable<float>()[i] =
           static_cast<float>(i * 7919 % 101) / 64 - 0.75f;
     }
+    const Tensor stored = Converted(values, dtype);
+    std::memcpy(memory_, stored.view().data, stored.ByteSize());
   }
   LockableRows(const LockableRows&) = delete;
   ~LockableRows() { munmap(memory_, Bytes(rows_)); }
 
-  TensorView view() const {
-    return {memory_, DType::kF32, {1, 1, rows_, kSize}};
-  }
+  TensorView view() const { return {memory_, dtype_, {1, 1, rows_, size_}}; }
   // Rows [begin, end), in whole pages.
   void Lock(int64_t begin, int64_t end, int rights = PROT_NONE) {
     ASSERT_EQ(Bytes(begin) % static_cast<size_t>(getpagesize()), 0u);
@@ -43,9 +47,12 @@ class LockableRows {
 
  private:
   static size_t Bytes(int64_t rows) {
-    return static_cast<size_t>(rows * kSize) * sizeof(float);
+    return static_cast<size_t>(rows * kRowBytes);
   }
+  static constexpr int64_t kRowBytes = 64;
   int64_t rows_;
+  DType dtype_;
+  int64_t size_;
   void* memory_;
 };
 
@@ -96,12 +103,14 @@ class HiddenTilesTest : public testing::TestWithParam<KernelOnTarget> {
     }
   }
 
-  LockableRows keys_{kKeys}, values_{kKeys}, queries_{kKeys};
+  const DType dtype_ = TypeFor(GetParam().kernel);
+  LockableRows keys_{kKeys, dtype_}, values_{kKeys, dtype_},
+      queries_{kKeys, dtype_};
   AttentionProblem problem_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, HiddenTilesTest,
-                         testing::ValuesIn(AllKernels()),
+                         testing::ValuesIn(AllKernels(DType::kBF16)),
                          [](const auto& info) { return info.param.Name(); });
 
 TEST_P(HiddenTilesTest, Chunk) {

@@ -7,8 +7,8 @@
 namespace regard::inline v0 {
 
 std::span<const Kernel> Kernels() {
-  static constexpr Kernel kKernels[] = {kDecodeKernel, kFlashKernel,
-                                        kReferenceKernel};
+  static constexpr Kernel kKernels[] = {kDecodeKernel, kFlashBF16Kernel,
+                                        kFlashKernel, kReferenceKernel};
   return kKernels;
 }
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <type_traits>
+
+#include "base/checked.h"
+#include "tensor/convert.h"
 
 namespace regard::inline v0 {
 
@@ -42,56 +46,46 @@ ValueClass Classify(const T* values, int64_t count) {
                                   : ValueClass::kNotFinite;
 }
 
-}  // namespace
-
-namespace {
-
-// Columns converted at a time.
-constexpr int64_t kPiece = 64;
-
-// Calls visit(begin, count, columns, stride) for the columns of a row as T, all
-// at once where the row holds such already, else in converted pieces.
-template <typename T, typename Visit>
-void ForColumns(const Rows& rows, int64_t row, int64_t begin, int64_t end,
-                const Visit& visit) {
-  if (rows.dtype == DTypeOf<T>()) {
-    visit(begin, end - begin, rows.Row<T>(row) + begin * rows.column_stride,
-          rows.column_stride);
-    return;
+// Whether the test finds one of the 16-bit numbers in the cells.
+template <typename Test>
+bool FindHalf(const float* cells, int64_t count, const Test& test) {
+  uint32_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t pair = std::bit_cast<uint32_t>(cells[i]);
+    found |= test(pair & 0xFFFF) | test(pair >> 16);
   }
-  T piece[kPiece];
-  for (int64_t c = begin; c < end; c += kPiece) {
-    const int64_t count = std::min(kPiece, end - c);
-    LoadColumns(rows, row, c, count, piece);
-    visit(c, count, piece, int64_t{1});
-  }
+  return found != 0;
+}
+
+// The class of pairs of bf16.
+ValueClass ClassifyPairs(const float* cells, int64_t count) {
+  constexpr uint32_t kExponentBits = 0x7F80, kLarge = 0x6000;
+  const bool unusual = FindHalf(cells, count, [](uint32_t half) {
+    const uint32_t exponent = half & kExponentBits;
+    return uint32_t{(half & kLarge) == kLarge} |
+           (uint32_t{exponent == 0} & uint32_t{half != 0});
+  });
+  if (!unusual) return ValueClass::kOrdinary;
+  const bool infinite = FindHalf(cells, count, [](uint32_t half) {
+    return uint32_t{(half & kExponentBits) == kExponentBits};
+  });
+  return infinite ? ValueClass::kNotFinite : ValueClass::kUnusual;
 }
 
 bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
   return seen.size() == 1 && seen.front() == whole;
 }
 
+// Elements of a row that are converted, or put side by side, at a time.
+constexpr int64_t kPiece = 64;
+
+constexpr uint16_t kNoValues[kPiece] = {};
+
 }  // namespace
 
 template <typename T>
 bool AllFinite(const T* values, int64_t count) {
   return !Find(values, count, kExponent<T>, kExponent<T>);
-}
-
-template <typename T>
-void PackQueries(const Rows& q, IndexRange rows, int64_t depth,
-                 int64_t strip_rows, double factor, T* to) {
-  std::fill(to, to + depth * strip_rows, T{0});
-  for (int64_t i = rows.begin; i < rows.end; ++i) {
-    T* column = to + (i - rows.begin);
-    ForColumns<T>(q, i, 0, depth,
-                  [&](int64_t at, int64_t count, const T* row, int64_t stride) {
-                    for (int64_t d = 0; d < count; ++d) {
-                      column[(at + d) * strip_rows] = static_cast<T>(
-                          factor * static_cast<double>(row[d * stride]));
-                    }
-                  });
-  }
 }
 
 template <typename T>
@@ -104,57 +98,206 @@ void CopyRows(const Rows& from, int64_t first, int64_t count, int64_t columns,
   }
 }
 
+// At most kPiece elements of a row.
 template <typename T>
-void PackKeys(const Rows& k, int64_t first, int64_t count,
-              std::span<const IndexRange> seen, int64_t depth, int64_t panel,
-              T* to) {
-  const IndexRange whole = {first, first + count};
-  if (!IsWhole(seen, whole)) std::fill(to, to + depth * count, T{0});
-  for (const IndexRange& read : seen) {
-    for (int64_t i = read.begin; i < read.end; ++i) {
-      const int64_t j = i - first;
-      T* column = to + j / panel * depth * panel + j % panel;
-      ForColumns<T>(k, i, 0, depth,
-                    [&](int64_t at, int64_t n, const T* row, int64_t stride) {
-                      for (int64_t d = 0; d < n; ++d) {
-                        column[(at + d) * panel] = row[d * stride];
-                      }
-                    });
+struct Packer<T>::Piece {
+  int64_t begin, count;
+};
+
+template <typename T>
+void Packer<T>::Convert(const Rows& rows, int64_t row, Piece piece,
+                        T* to) const {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const bool half = rows.dtype == DType::kBF16 || rows.dtype == DType::kF16;
+    if (half && rows.column_stride == 1) {
+      const uint16_t* from = rows.Row<uint16_t>(row) + piece.begin;
+      const auto convert =
+          rows.dtype == DType::kBF16 ? ops_.from_bf16 : ops_.from_f16;
+      return convert(from, piece.count, to);
+    }
+  }
+  if (rows.IsPlain<T>()) {
+    std::memcpy(to, rows.Row<T>(row) + piece.begin,
+                static_cast<size_t>(piece.count) * sizeof(T));
+  } else {
+    LoadColumns(rows, row, piece.begin, piece.count, to);
+  }
+}
+
+// The cells of the piece, side by side: where they are, or in `memory`.
+template <typename T>
+const T* Packer<T>::PieceOf(const Rows& rows, int64_t row, Piece piece,
+                            T* memory) const {
+  if (pairs_) return PairsOf(rows, row, piece, memory);
+  if (rows.IsPlain<T>()) return rows.Row<T>(row) + piece.begin;
+  Convert(rows, row, piece, memory);
+  return memory;
+}
+
+template <typename T>
+const T* Packer<T>::PairsOf(const Rows& rows, int64_t row, Piece piece,
+                            T* memory) const {
+  const int64_t stride = rows.column_stride;
+  const uint16_t* from = rows.Row<uint16_t>(row) + piece.begin * stride;
+  uint16_t halves[kPiece + 1];
+  for (int64_t c = 0; c < piece.count; ++c) halves[c] = from[c * stride];
+  halves[piece.count] = 0;
+  std::memcpy(memory, halves,
+              static_cast<size_t>(CellsOf(piece.count)) * sizeof(T));
+  return memory;
+}
+
+namespace {
+
+float Scaled(float cell, double factor, bool pair) {
+  if (!pair) return static_cast<float>(factor * static_cast<double>(cell));
+  const uint32_t bits = std::bit_cast<uint32_t>(cell);
+  const auto scaled = [factor](uint32_t half) {
+    const float number = F32FromBF16(static_cast<uint16_t>(half));
+    return uint32_t{BF16FromF64(factor * static_cast<double>(number))};
+  };
+  return std::bit_cast<float>(scaled(bits & 0xFFFF) | scaled(bits >> 16) << 16);
+}
+
+double Scaled(double cell, double factor, bool) { return factor * cell; }
+
+}  // namespace
+
+// Rows side by side become columns: cell d of row range.begin + r stands in
+// to[d * step + r].
+template <typename T>
+void Packer<T>::Columns(const Rows& rows, IndexRange range, int64_t depth,
+                        double factor, T* to, int64_t step) const {
+  constexpr int64_t kGroup = kTransposedRows<T>;
+  T memory[kGroup][kPiece];
+  const T* pieces[kGroup];
+  for (int64_t i = range.begin; i < range.end; i += kGroup) {
+    const int64_t there = std::min(kGroup, range.end - i);
+    for (int64_t at = 0; at < depth; at += kPiece) {
+      const Piece piece = {at, std::min(kPiece, depth - at)};
+      const int64_t cells = CellsOf(piece.count);
+      for (int64_t r = 0; r < there; ++r) {
+        T* const own = memory[r];
+        pieces[r] = PieceOf(rows, i + r, piece, own);
+        if (factor == 1) continue;
+        for (int64_t c = 0; c < cells; ++c) {
+          own[c] = Scaled(pieces[r][c], factor, pairs_);
+        }
+        pieces[r] = own;
+      }
+      T* const columns = to + (i - range.begin) + CellsOf(at) * step;
+      if (there < kGroup) {
+        for (int64_t c = 0; c < cells; ++c) {
+          for (int64_t r = 0; r < there; ++r)
+            columns[c * step + r] = pieces[r][c];
+        }
+      } else if constexpr (sizeof(T) == sizeof(float)) {
+        ops_.columns_f32(pieces, cells, columns, step);
+      } else {
+        ops_.columns_f64(pieces, cells, columns, step);
+      }
     }
   }
 }
 
 template <typename T>
-ValueClass PackValues(const Rows& v, int64_t first, int64_t count,
-                      std::span<const IndexRange> seen, int64_t columns,
-                      int64_t padded_columns, int64_t panel, T* to) {
-  const IndexRange whole = {first, first + count};
-  if (!IsWhole(seen, whole) || columns != padded_columns) {
-    std::fill(to, to + padded_columns * count, T{0});
+void Packer<T>::Queries(const Rows& q, IndexRange rows, int64_t depth,
+                        int64_t strip_rows, double factor, T* to) const {
+  if (rows.end - rows.begin < strip_rows) {
+    std::fill(to, to + CellsOf(depth) * strip_rows, T{0});
+  }
+  Columns(q, rows, depth, factor, to, strip_rows);
+}
+
+template <typename T>
+void Packer<T>::Keys(const Rows& k, int64_t first, int64_t count,
+                     std::span<const IndexRange> seen, int64_t depth,
+                     int64_t panel, T* to) const {
+  const int64_t cells = CellsOf(depth);
+  if (!IsWhole(seen, {first, first + count})) {
+    std::fill(to, to + cells * count, T{0});
+  }
+  for (const IndexRange& read : seen) {
+    for (int64_t i = read.begin; i < read.end;) {
+      const int64_t j = i - first;
+      const int64_t end = std::min(read.end, first + RoundUp(j + 1, panel));
+      Columns(k, {i, end}, depth, 1, to + j / panel * cells * panel + j % panel,
+              panel);
+      i = end;
+    }
+  }
+}
+
+template <typename T>
+ValueClass Packer<T>::Values(const Rows& v, int64_t first, int64_t count,
+                             std::span<const IndexRange> seen, int64_t columns,
+                             int64_t padded_columns, int64_t panel,
+                             T* to) const {
+  if (!IsWhole(seen, {first, first + count}) || columns != padded_columns) {
+    std::fill(to, to + CellsOf(padded_columns * count), T{0});
+  }
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (pairs_) {
+      PairValues(v, first, count, seen, columns, padded_columns, panel, to);
+      return ClassifyPairs(to, CellsOf(padded_columns * count));
+    }
   }
   for (int64_t begin = 0; begin < columns; begin += panel) {
     const int64_t width = std::min(panel, padded_columns - begin);
-    const int64_t used = std::min(width, columns - begin);
+    const Piece used = {begin, std::min(width, columns - begin)};
     for (const IndexRange& read : seen) {
       for (int64_t i = read.begin; i < read.end; ++i) {
-        LoadColumns(v, i, begin, used,
-                    to + begin * count + (i - first) * width);
+        Convert(v, i, used, to + begin * count + (i - first) * width);
       }
     }
   }
   return Classify(to, padded_columns * count);
 }
 
+namespace {
+
+// A part of a row of bf16, side by side; the 0 of a key that is not there.
+struct HalfRow {
+  uint16_t memory[kPiece];
+
+  const uint16_t* Of(const Rows& v, bool there, int64_t key, int64_t begin,
+                     int64_t count) {
+    if (!there) return kNoValues;
+    const uint16_t* from = v.Row<uint16_t>(key) + begin * v.column_stride;
+    if (v.column_stride == 1) return from;
+    for (int64_t c = 0; c < count; ++c) memory[c] = from[c * v.column_stride];
+    return memory;
+  }
+};
+
+}  // namespace
+
+template <typename T>
+void Packer<T>::PairValues(const Rows& v, int64_t first, int64_t count,
+                           std::span<const IndexRange> seen, int64_t columns,
+                           int64_t padded_columns, int64_t panel,
+                           float* to) const {
+  HalfRow memory[2];
+  for (int64_t begin = 0; begin < columns; begin += panel) {
+    const int64_t width = std::min(panel, padded_columns - begin);
+    const int64_t used = std::min(width, columns - begin);
+    float* const cells = to + begin * count / 2;
+    // The ranges lie apart: no pair is in two of them.
+    for (const IndexRange& read : seen) {
+      for (int64_t i = read.begin / 2 * 2; i < read.end; i += 2) {
+        const uint16_t* low = memory[0].Of(v, i >= read.begin, i, begin, used);
+        const uint16_t* high =
+            memory[1].Of(v, i + 1 < read.end, i + 1, begin, used);
+        ops_.pairs(low, high, used, cells + (i - first) / 2 * width);
+      }
+    }
+  }
+}
+
 #define REGARD_INSTANTIATE(T)                                                  \
   template bool AllFinite(const T*, int64_t);                                  \
   template void CopyRows(const Rows&, int64_t, int64_t, int64_t, int64_t, T*); \
-  template void PackQueries(const Rows&, IndexRange, int64_t, int64_t, double, \
-                            T*);                                               \
-  template void PackKeys(const Rows&, int64_t, int64_t,                        \
-                         std::span<const IndexRange>, int64_t, int64_t, T*);   \
-  template ValueClass PackValues(const Rows&, int64_t, int64_t,                \
-                                 std::span<const IndexRange>, int64_t,         \
-                                 int64_t, int64_t, T*);
+  template class Packer<T>;
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

@@ -17,6 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr const char* kBF16Level = "AVX3_BF16";
+
 class PlanTest : public testing::Test {
  protected:
   PlanTest() {
@@ -141,9 +143,39 @@ TEST_F(PlanTest, TheForcedInstructionSetIsTheOneThatRuns) {
     if (kernel.kernel == "flash") forced.push_back(kernel.instruction_set);
   }
   for (const std::string& isa : UsableInstructionSets()) {
-    if (HasVectors(isa)) expected.push_back(isa);
+    if (HasVectors(isa) && isa != kBF16Level) expected.push_back(isa);
   }
   EXPECT_EQ(forced, expected);
+}
+
+// The level with the dot product of bf16 serves q, k and v of that type, and is
+// AVX3 for all others.
+TEST_F(PlanTest, TheDotProductOfBF16) {
+  const Tensor brain(DType::kBF16, {1, 2, 100, 16});
+  problem_.q = brain;
+  EXPECT_THAT(AttentionPlan(problem_).Describe(),
+              HasSubstr("flash_bf16: k is f32, not bf16"));
+  problem_.k = problem_.v = brain;
+  const std::vector<std::string> usable = UsableInstructionSets();
+  const bool has = usable.front() == kBF16Level;
+  for (const std::string& isa : usable) {
+    const AttentionPlan plan(problem_, {.instruction_set = isa});
+    if (isa == kBF16Level) {
+      EXPECT_EQ(plan.kernel(), "flash_bf16");
+      EXPECT_EQ(plan.instruction_set(), isa);
+      EXPECT_THAT(plan.Describe(), HasSubstr("flash: slower than flash_bf16"));
+    } else {
+      EXPECT_NE(plan.kernel(), "flash_bf16");
+      EXPECT_THAT(plan.Describe(),
+                  HasSubstr("flash_bf16: no dot product of bf16 in instruction "
+                            "set " +
+                            isa));
+    }
+  }
+  EXPECT_EQ(AttentionPlan(problem_, {.kernel = "flash"}).instruction_set(),
+            has ? "AVX3" : usable.front());
+  problem_.q = brain.view().Slice(2, 0, 8);
+  EXPECT_EQ(AttentionPlan(problem_).kernel(), "decode");
 }
 
 TEST_F(PlanTest, TheCapIsObeyed) {
@@ -152,7 +184,9 @@ TEST_F(PlanTest, TheCapIsObeyed) {
   const std::string saved = before == nullptr ? "" : before;
   for (const std::string& cap : usable) {
     setenv("REGARD_MAX_ISA", cap.c_str(), 1);
-    EXPECT_EQ(AttentionPlan(problem_).instruction_set(), cap);
+    // On f32, the level with the bf16 dot product is AVX3.
+    EXPECT_EQ(AttentionPlan(problem_).instruction_set(),
+              cap == kBF16Level ? "AVX3" : cap);
     EXPECT_EQ(UsableInstructionSets().front(), cap);
   }
   setenv("REGARD_MAX_ISA", "fastest", 1);
@@ -279,6 +313,7 @@ TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
   EXPECT_EQ(plan.kernel(), "decode+flash");
   EXPECT_THAT(plan.Describe(),
               HasSubstr("decode: chosen for up to 8 queries\n"
+                        "flash_bf16: q is f32, not bf16\n"
                         "flash: chosen for more than 8 queries\n"
                         "reference: slower than flash"));
   EXPECT_THAT(plan.Describe(), HasSubstr("tiles: decode: "));

@@ -77,12 +77,13 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
   const int64_t wanted = std::min(kBlockQueries, work.query_length);
   block_queries = std::max<int64_t>(1, CeilDiv(wanted, rows)) * rows;
   columns = RoundUp(Sum(p.value_size, ops.lanes), ops.lanes) - ops.lanes;
-  head_size = p.head_size;
   panel = ops.panel;
+  pair = ops.pairs ? 2 : 1;
+  depth = CeilDiv(p.head_size, pair);
   const int64_t heads = Product(work.sequences, p.kv_heads);
   most_heads = std::clamp<int64_t>(heads, 1, kMostHeads);
   worker_elements =
-      Sum(Sum(Lines<T>(Product(block_queries, p.head_size)),
+      Sum(Sum(Lines<T>(Product(block_queries, depth)),
               Lines<T>(Product(block_queries, columns))),
           Sum(Lines<T>(columns), Lines<T>(3 * block_queries) +
                                      Lines<T>(rows * kScoreStride<T>) +
@@ -105,12 +106,13 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
 
 template <typename T>
 int64_t TileGeometry<T>::PackedKeys(int64_t keys) const {
-  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, head_size));
+  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, depth));
 }
 
 template <typename T>
 int64_t TileGeometry<T>::PackedValues(int64_t keys) const {
-  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, columns));
+  const int64_t padded = RoundUp(Sum(keys, panel), panel) - panel;
+  return Lines<T>(Product(padded / pair, columns));
 }
 
 template <typename T>
@@ -203,6 +205,7 @@ class TileLoop {
         ops_(ops),
         run_(run),
         geometry_(problem, run.work, ops, run.threads),
+        packer_(*PackOpsFor(run.target), ops.pairs),
         terms_(problem, ops) {}
 
   void Run() const;
@@ -259,6 +262,7 @@ class TileLoop {
   const FlashOps<T>& ops_;
   const KernelRun& run_;
   const TileGeometry<T> geometry_;
+  const Packer<T> packer_;
   const ScoreTerms<T> terms_;
 };
 
@@ -284,7 +288,7 @@ Worker<T> TileLoop<T>::WorkerOf(int worker) const {
     return part;
   };
   Worker<T> w;
-  w.q = take(geometry_.block_queries * p_.head_size);
+  w.q = take(geometry_.block_queries * geometry_.depth);
   w.out = take(geometry_.block_queries * geometry_.columns);
   w.state = take(3 * geometry_.block_queries);
   w.refined = take(geometry_.columns);
@@ -305,7 +309,7 @@ Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
   const int64_t begin = queries.begin + index * rows;
   T* state = w.state + index * rows;
   return {{begin, std::min(begin + rows, queries.end)},
-          w.q + index * rows * p_.head_size,
+          w.q + index * rows * geometry_.depth,
           w.out + index * rows * geometry_.columns,
           {state, state + geometry_.block_queries,
            state + 2 * geometry_.block_queries}};
@@ -373,11 +377,12 @@ void TileLoop<T>::PackTask(const Wave& wave, int64_t task) const {
   packed.classes[index] = ValueClass::kOrdinary;
   if (seen.empty()) return;
   const int64_t at = index * kKeysPerBlock<T>;
-  PackKeys(p_.Keys(sequence, head.kv_head), first, count, seen, p_.head_size,
-           ops_.panel, packed.keys + at * p_.head_size);
-  packed.classes[index] = PackValues(
-      p_.Values(sequence, head.kv_head), first, count, seen, p_.value_size,
-      geometry_.columns, ops_.panel, packed.values + at * geometry_.columns);
+  packer_.Keys(p_.Keys(sequence, head.kv_head), first, count, seen,
+               p_.head_size, ops_.panel, packed.keys + at * geometry_.depth);
+  packed.classes[index] =
+      packer_.Values(p_.Values(sequence, head.kv_head), first, count, seen,
+                     p_.value_size, geometry_.columns, ops_.panel,
+                     packed.values + at / geometry_.pair * geometry_.columns);
 }
 
 // Query blocks from the last to the first: under a causal mask the longest
@@ -426,8 +431,9 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
   for (int64_t i = 0; i < strips; ++i) {
     const Strip<T> strip = StripOf(w, i, queries);
-    PackQueries(p_.Queries(head.sequence, head.head), strip.queries,
-                p_.head_size, ops_.strip_rows, terms_.scale().folded, strip.q);
+    packer_.Queries(p_.Queries(head.sequence, head.head), strip.queries,
+                    p_.head_size, ops_.strip_rows, terms_.scale().folded,
+                    strip.q);
     std::fill(strip.out, strip.out + ops_.strip_rows * geometry_.columns, T{0});
     std::fill(strip.state.max, strip.state.max + ops_.strip_rows, kHidden);
     std::fill(strip.state.sum, strip.state.sum + ops_.strip_rows, T{0});
@@ -476,8 +482,9 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
                                                  strip.queries.begin, key),
                                 head.mask.StoredAhead(strip.queries.end, key)};
     ops_.scores(strip.rows(), strip.q,
-                head.packed.keys + head.PlaceOf(key) * p_.head_size,
-                p_.head_size, run.end - run.begin, w.scores + run.begin, ahead);
+                head.packed.keys + head.PlaceOf(key) * geometry_.depth,
+                geometry_.depth, run.end - run.begin, w.scores + run.begin,
+                ahead);
   }
   if (terms_.any()) ApplyTerms(head, strip, span, w);
   if (hides && pattern) {
@@ -590,7 +597,7 @@ ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
   const int64_t first = block * kKeysPerBlock<T>;
   const int64_t at = head.PlaceOf(first);
   return {
-      head.packed.values + at * geometry_.columns,
+      head.packed.values + at / geometry_.pair * geometry_.columns,
       std::min(kKeysPerBlock<T>, RoundUp(head.blocks.keys, ops_.panel) - at),
       span.begin - first};
 }
@@ -676,7 +683,7 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
                    terms_.scale().log2_scale, *state.max, *state.sum);
     }
     const ValueTile<T> values = ValuesOf(head, block, span.keys);
-    ops_.accumulate_visible(1, w.scores, values.data, values.skipped, span.runs,
+    ops_.accumulate_weights(1, w.scores, values.data, values.skipped, span.runs,
                             values.panel_rows, geometry_.columns, state.factor,
                             w.hidden, w.refined);
   });

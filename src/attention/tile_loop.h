@@ -27,7 +27,8 @@ struct TileGeometry {
 
   int64_t block_queries;  // whole strips
   int64_t columns;        // Dv, rounded up to whole vectors
-  int64_t head_size, panel;
+  int64_t depth;          // cells of D
+  int64_t panel, pair;    // keys of a panel; elements of a cell
   int64_t worker_elements;
   int64_t worker_bytes;
   int64_t most_heads;     // of a wave

@@ -72,7 +72,7 @@ class OneOpenMpThread {
 
 dnnl::cpu_isa OneDnnIsa(const std::string& name) {
   if (name == "AVX3_DL") return dnnl::cpu_isa::all;
-  if (name == "AVX3") return dnnl::cpu_isa::avx512_core;
+  if (name.starts_with("AVX3")) return dnnl::cpu_isa::avx512_core;
   if (name == "AVX2") return dnnl::cpu_isa::avx2;
   return dnnl::cpu_isa::sse41;  // the least that oneDNN has kernels for
 }

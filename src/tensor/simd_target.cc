@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#if HWY_ARCH_X86_64
+#include <cpuid.h>
+#endif
 
 #include "base/strings.h"
 #include "regard/error.h"
@@ -26,9 +29,35 @@ std::vector<std::string> Names(const std::vector<SimdTarget>& targets) {
   return names;
 }
 
-std::vector<SimdTarget> Bits(int64_t set) {
+#if HWY_ARCH_X86_64 && (HWY_TARGETS & HWY_AVX3)
+static_assert(kAvx3Bf16 == (HWY_AVX3 | 1));
+constexpr bool kAvx3Bf16IsBuilt = true;
+
+// CPUID leaf 7, subleaf 1: EAX bit 5 is AVX512_BF16. That the operating system
+// keeps the registers is part of AVX3.
+bool HasAvx512Bf16() {
+  static const bool has = [] {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 &&
+           (eax >> 5 & 1) != 0;
+  }();
+  return has;
+}
+#else
+constexpr bool kAvx3Bf16IsBuilt = false;
+bool HasAvx512Bf16() { return false; }
+#endif
+
+// Of Highway's bits, widest first; a lower bit is a wider set.
+std::vector<SimdTarget> Targets(int64_t set, bool with_bf16) {
   std::vector<SimdTarget> targets;
-  for (; set != 0; set &= set - 1) targets.push_back(set & -set);
+  for (; set != 0; set &= set - 1) {
+    const int64_t bit = set & -set;
+    if (bit == (kAvx3Bf16 & ~SimdTarget{1}) && with_bf16) {
+      targets.push_back(kAvx3Bf16);
+    }
+    targets.push_back(bit);
+  }
   return targets;
 }
 
@@ -47,16 +76,19 @@ SimdTarget ByName(const std::vector<SimdTarget>& targets,
 }  // namespace
 
 std::string SimdTargetName(SimdTarget target) {
-  return hwy::TargetName(target);
+  return target == kAvx3Bf16 ? "AVX3_BF16" : hwy::TargetName(target);
 }
 
-std::vector<SimdTarget> BuiltSimdTargets() { return Bits(HWY_TARGETS); }
+std::vector<SimdTarget> BuiltSimdTargets() {
+  return Targets(HWY_TARGETS, kAvx3Bf16IsBuilt);
+}
 
 std::vector<SimdTarget> UsableSimdTargets() {
   // What the compiler was told to require runs, whatever Highway's detection
   // says: it asks for more of NEON than the kernels use.
   std::vector<SimdTarget> usable =
-      Bits((hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS);
+      Targets((hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS,
+              kAvx3Bf16IsBuilt && HasAvx512Bf16());
   const char* cap = std::getenv("REGARD_MAX_ISA");
   if (cap == nullptr || *cap == '\0') return usable;
   const std::vector<SimdTarget> built = BuiltSimdTargets();
@@ -66,7 +98,10 @@ std::vector<SimdTarget> UsableSimdTargets() {
                 std::string("unknown instruction set \"") + cap + "\"",
                 "use one of " + Join(Names(built)));
   }
-  std::erase_if(usable, [&](SimdTarget target) { return target < widest; });
+  const auto first = std::find(built.begin(), built.end(), widest);
+  std::erase_if(usable, [&](SimdTarget target) {
+    return std::find(first, built.end(), target) == built.end();
+  });
   return usable;
 }
 

@@ -10,10 +10,15 @@
 
 namespace regard::inline v0 {
 
-// Highway's bit of one instruction set; a lower bit is a wider set.
+// Highway's bit of one instruction set.
 using SimdTarget = int64_t;
 
-// "AVX3_DL", "AVX3" (AVX-512), "AVX2", "SSE4", "SSSE3", "SCALAR" or "EMU128";
+// AVX-512 with the dot product of bf16 pairs, VDPBF16PS, which Highway has no
+// target for: its bit of AVX3, whose code serves where a function has none for
+// this level, and one more.
+inline constexpr SimdTarget kAvx3Bf16 = (SimdTarget{1} << 8) | 1;
+
+// "AVX3_BF16", "AVX3" (AVX-512), "AVX2", "SSE4", "SSSE3", "SCALAR" or "EMU128";
 // on aarch64 "NEON", alone.
 std::string SimdTargetName(SimdTarget target);
 

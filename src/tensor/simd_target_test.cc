@@ -59,6 +59,24 @@ TEST_F(SimdTargetTest, BothNamesOfTheFallback) {
   }
 }
 
+// The level with the bf16 dot product has AVX3's code below it.
+TEST_F(SimdTargetTest, Avx3Bf16ComesBeforeAvx3) {
+  for (const std::vector<SimdTarget>& list :
+       {BuiltSimdTargets(), UsableSimdTargets()}) {
+    const auto at = std::find(list.begin(), list.end(), kAvx3Bf16);
+    if (at == list.end()) continue;
+    ASSERT_NE(at + 1, list.end());
+    EXPECT_EQ(SimdTargetName(*(at + 1)), "AVX3");
+    EXPECT_EQ(SimdTargetName(*at), "AVX3_BF16");
+    EXPECT_NE(*at & *(at + 1), 0);
+  }
+  // A processor without AVX3 has it neither.
+  hwy::SetSupportedTargetsForTest(BuiltSimdTargets().back());
+  const std::vector<SimdTarget> usable = UsableSimdTargets();
+  hwy::SetSupportedTargetsForTest(0);
+  EXPECT_EQ(std::count(usable.begin(), usable.end(), kAvx3Bf16), 0);
+}
+
 // A processor in which Highway finds nothing that was built.
 TEST_F(SimdTargetTest, SomethingIsAlwaysUsable) {
   hwy::SetSupportedTargetsForTest(int64_t{1} << 62);

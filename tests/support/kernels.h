@@ -34,10 +34,24 @@ inline bool HasVectors(const std::string& instruction_set) {
   return instruction_set != "SCALAR" && instruction_set != "EMU128";
 }
 
-// The kernels of the list on every instruction set that they serve. The
-// reference has no instruction set of its own: it comes once.
-inline std::vector<KernelOnTarget> AllKernels() {
-  const Tensor one(DType::kF32, {1, 1, 1, 1});
+// The type that a kernel serves, where it serves one alone: else f32.
+inline DType TypeFor(const std::string& kernel) {
+  return kernel == "flash_bf16" ? DType::kBF16 : DType::kF32;
+}
+
+// Those that serve f32.
+inline std::vector<std::string> KernelNamesForF32() {
+  std::vector<std::string> names = KernelNames();
+  std::erase_if(names, [](const std::string& name) {
+    return TypeFor(name) != DType::kF32;
+  });
+  return names;
+}
+
+// The kernels of the list on every instruction set that they serve for q, k and
+// v of a type. The reference has no instruction set of its own: it comes once.
+inline std::vector<KernelOnTarget> AllKernels(DType dtype = DType::kF32) {
+  const Tensor one(dtype, {1, 1, 1, 1});
   AttentionProblem problem;
   problem.q = problem.k = problem.v = one;
   std::vector<KernelOnTarget> all;

@@ -6,6 +6,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "attention/kernels/bf16_dot-inl.h"
 #include "attention/kernels/flash_ops.h"
 #include "attention/kernels/register_tile-inl.h"
 #include "attention/kernels/score_row-inl.h"
@@ -19,6 +20,7 @@ namespace HWY_NAMESPACE {
 
 const FlashOps<float>* OpsF32() { return nullptr; }
 const FlashOps<double>* OpsF64() { return nullptr; }
+const FlashOps<float>* OpsBF16() { return nullptr; }
 
 #else
 
@@ -46,19 +48,21 @@ struct ScoresArgs {
 };
 
 // Scores of one panel of keys (kVectors of its vectors).
-template <int kRows, int kVectors, typename T>
+template <class Cells, int kRows, int kVectors, typename T>
 HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
-  const int64_t pieces = depth <= kMaxChain ? 1 : (depth + kPiece - 1) / kPiece;
+  constexpr int64_t kMax = kMaxChain / Cells::kPair;
+  constexpr int64_t kPart = kPiece / Cells::kPair;
+  const int64_t pieces = depth <= kMax ? 1 : (depth + kPart - 1) / kPart;
   int64_t begin = 0;
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t end = depth * (piece + 1) / pieces;
     ClearSums(d, sums);
-    Products<kRows, kVectors, 1, kStripRows>(d, q + begin * kStripRows,
-                                             k + begin * kPanel<T>, kPanel<T>,
-                                             end - begin, sums);
+    Products<Cells, kRows, kVectors, 1, kStripRows>(
+        d, q + begin * kStripRows, k + begin * kPanel<T>, kPanel<T>,
+        end - begin, sums);
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) {
       HWY_UNROLL(2)
@@ -86,7 +90,7 @@ HWY_INLINE void FetchAhead(const RowsAhead& ahead, int64_t at, int64_t count) {
   }
 }
 
-template <typename T>
+template <class Cells, typename T>
 struct ScoreStrip {
   template <int kRows>
   struct Rows {
@@ -94,20 +98,20 @@ struct ScoreStrip {
       const T* k = a.k;
       int64_t i = 0;
       for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
-        ScorePanel<kRows, kPanelVectors>(a.q, k, a.depth, a.s + i);
+        ScorePanel<Cells, kRows, kPanelVectors>(a.q, k, a.depth, a.s + i);
         k += a.depth * kPanel<T>;
         FetchAhead<kRows>(a.ahead[0], i, kPanel<T>);
         FetchAhead<kRows>(a.ahead[1], i, kPanel<T>);
       }
-      if (i < a.count) ScorePanel<kRows, 1>(a.q, k, a.depth, a.s + i);
+      if (i < a.count) ScorePanel<Cells, kRows, 1>(a.q, k, a.depth, a.s + i);
     }
   };
 };
 
-template <typename T>
+template <class Cells, typename T>
 void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
             T* s, const RowsAhead (&ahead)[2]) {
-  WithRows<ScoreStrip<T>::template Rows>(
+  WithRows<ScoreStrip<Cells, T>::template Rows>(
       rows, ScoresArgs<T>{q, k, depth, count, s, ahead});
 }
 
@@ -123,7 +127,7 @@ struct AccumulateArgs {
 };
 
 // One panel of value columns (kVectors wide).
-template <int kRows, int kVectors, typename T>
+template <class Cells, int kRows, int kVectors, typename T>
 HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
                                 T* out) {
   const hn::ScalableTag<T> d;
@@ -132,9 +136,10 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
   ClearSums(d, sums);
   for (int64_t i = 0; i < a.runs.count; ++i) {
     const IndexRange run = a.runs.at[i];
-    Products<kRows, kVectors, kScoreStride<T>, 1>(
-        d, a.p + run.begin, v + (a.skipped + run.begin) * kVectors * kLanes,
-        kVectors * kLanes, run.end - run.begin, sums);
+    const int64_t first = (a.skipped + run.begin) / Cells::kPair;
+    Products<Cells, kRows, kVectors, kScoreStride<T>, 1>(
+        d, a.p + run.begin / Cells::kPair, v + first * kVectors * kLanes,
+        kVectors * kLanes, (run.end - run.begin) / Cells::kPair, sums);
   }
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
@@ -147,7 +152,7 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
   }
 }
 
-template <typename T>
+template <class Cells, typename T>
 struct AccumulateStrip {
   template <int kRows>
   struct Rows {
@@ -155,62 +160,68 @@ struct AccumulateStrip {
       const T* v = a.v;
       int64_t column = 0;
       for (; column + kPanel<T> <= a.columns; column += kPanel<T>) {
-        AccumulatePanel<kRows, kPanelVectors>(a, v, a.out + column);
-        v += a.panel_rows * kPanel<T>;
+        AccumulatePanel<Cells, kRows, kPanelVectors>(a, v, a.out + column);
+        v += a.panel_rows / Cells::kPair * kPanel<T>;
       }
-      if (column < a.columns) AccumulatePanel<kRows, 1>(a, v, a.out + column);
+      if (column < a.columns)
+        AccumulatePanel<Cells, kRows, 1>(a, v, a.out + column);
     }
   };
 };
 
-template <typename T>
+template <class Cells, typename T>
 void Accumulate(int64_t rows, const T* p, const T* v, int64_t skipped,
                 const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                 const T* factor, T* out) {
-  WithRows<AccumulateStrip<T>::template Rows>(
+  WithRows<AccumulateStrip<Cells, T>::template Rows>(
       rows,
       AccumulateArgs<T>{p, v, skipped, runs, panel_rows, columns, factor, out});
 }
 
-// One row and one vector of columns, in the same order of additions as above;
-// a sum of -0 only stays -0.
+// One row and one vector of columns, in the same order of additions as above; a
+// sum of -0 only stays -0.
 template <typename T>
-HWY_INLINE void AccumulateVisibleVector(const T* p, const T* v, int64_t step,
-                                        const KeyRuns& runs, T factor,
-                                        const uint8_t* hidden, T* out) {
-  const hn::ScalableTag<T> d;
-  auto sum = hn::Set(d, -T{0});
-  for (int64_t run = 0; run < runs.count; ++run) {
-    for (int64_t i = runs.at[run].begin; i < runs.at[run].end; ++i) {
-      if (hidden[i]) continue;
-      sum = hn::MulAdd(hn::Set(d, p[i]), hn::Load(d, v + i * step), sum);
-    }
-  }
-  hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
-}
+struct VisibleCells {
+  static constexpr int64_t kPair = 1;
+  using Weights = VisibleCells;
 
-template <typename T>
+  static void Vector(const T* p, const T* v, int64_t step, const KeyRuns& runs,
+                     T factor, const uint8_t* hidden, T* out) {
+    const hn::ScalableTag<T> d;
+    auto sum = hn::Set(d, -T{0});
+    for (int64_t run = 0; run < runs.count; ++run) {
+      for (int64_t i = runs.at[run].begin; i < runs.at[run].end; ++i) {
+        if (hidden[i]) continue;
+        sum = hn::MulAdd(hn::Set(d, p[i]), hn::Load(d, v + i * step), sum);
+      }
+    }
+    hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
+  }
+};
+
+template <class Visible, typename T>
 void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
                        const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                        const T* factor, const uint8_t* hidden, T* out) {
   constexpr int64_t kLanes = HWY_LANES(T);
+  constexpr int64_t kPair = Visible::kPair;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t column = 0; column < columns; column += kLanes) {
       const int64_t panel = column / kPanel<T>;
       const int64_t width = HWY_MIN(kPanel<T>, columns - panel * kPanel<T>);
-      const T* from = v + panel * panel_rows * kPanel<T> + skipped * width +
-                      column % kPanel<T>;
-      AccumulateVisibleVector(p + r * kScoreStride<T>, from, width, runs,
-                              factor[r], hidden + r * kKeysPerBlock<T>,
-                              out + r * columns + column);
+      const T* from = v + panel * (panel_rows / kPair) * kPanel<T> +
+                      skipped / kPair * width + column % kPanel<T>;
+      Visible::Vector(p + r * kScoreStride<T>, from, width, runs, factor[r],
+                      hidden + r * kKeysPerBlock<T>,
+                      out + r * columns + column);
     }
   }
 }
 
-template <typename T>
+template <class Cells, typename T>
 void Softmax(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
              const RowState<T>& state) {
-  SoftmaxStrip(rows, s, runs, log2_scale, state);
+  SoftmaxStrip<Cells>(rows, s, runs, log2_scale, state);
 }
 
 template <typename T>
@@ -251,7 +262,7 @@ uint64_t NotZero(const uint8_t* bytes) { return NotZeroBits(bytes); }
 template <typename T>
 void Weights(T* s, int64_t count, T log2_scale, T max, T sum) {
   const IndexRange all = {0, count};
-  RowExp(s, KeyRuns{&all, 1}, log2_scale, max);
+  RowExp<PlainCells>(s, KeyRuns{&all, 1}, log2_scale, max);
   DivideBySum(s, count, sum);
 }
 
@@ -260,31 +271,120 @@ void Finish(T* out, int64_t columns, T sum) {
   DivideBySum(out, columns, sum);
 }
 
-template <typename T>
-const FlashOps<T>* Ops() {
-  static const FlashOps<T> ops = {
-      .instruction_set = hwy::TargetName(HWY_TARGET),
+template <typename T, class Cells = PlainCells, class Visible = VisibleCells<T>>
+FlashOps<T> OpsOn(const char* instruction_set) {
+  return {
+      .instruction_set = instruction_set,
       .lanes = HWY_LANES(T),
       .panel = kPanel<T>,
       .strip_rows = kStripRows,
-      .scores = Scores<T>,
+      .pairs = Cells::kPair == 2,
+      .scores = Scores<Cells, T>,
       .cap = Cap<T>,
       .add = Add<T>,
       .add_bf16 = AddBF16Of<T>(),
       .add_linear = AddLinearBias<T>,
       .hide = Hide<T>,
       .not_zero = NotZero,
-      .softmax = Softmax<T>,
-      .accumulate = Accumulate<T>,
-      .accumulate_visible = AccumulateVisible<T>,
+      .softmax = Softmax<Cells, T>,
+      .accumulate = Accumulate<Cells, T>,
+      .accumulate_visible = AccumulateVisible<Visible, T>,
+      .accumulate_weights = AccumulateVisible<typename Visible::Weights, T>,
       .weights = Weights<T>,
       .finish = Finish<T>,
   };
+}
+
+const FlashOps<float>* OpsF32() {
+  static const FlashOps<float> ops = OpsOn<float>(hwy::TargetName(HWY_TARGET));
   return &ops;
 }
 
-const FlashOps<float>* OpsF32() { return Ops<float>(); }
-const FlashOps<double>* OpsF64() { return Ops<double>(); }
+const FlashOps<double>* OpsF64() {
+  static const FlashOps<double> ops =
+      OpsOn<double>(hwy::TargetName(HWY_TARGET));
+  return &ops;
+}
+
+#if REGARD_BF16_DOT
+
+// Cells of two bf16.
+struct PairCells {
+  static constexpr int64_t kPair = 2;
+
+  static HWY_INLINE FloatVec MulAdd(FloatVec a, FloatVec b, FloatVec sum) {
+    return DotPairs(a, b, sum);
+  }
+  // What is written was read before: a weight takes half of a score's place.
+  static HWY_INLINE void Store(FloatVec p, Floats d, float* row, int64_t i) {
+    hn::Store(ToPairs(p, hn::Zero(d)), d, row + i / 2);
+  }
+  static HWY_INLINE void Store(FloatVec p0, FloatVec p1, Floats d, float* row,
+                               int64_t i) {
+    hn::Store(ToPairs(p0, p1), d, row + i / 2);
+  }
+};
+
+// The values of pairs, with weights that are not rounded, in f32.
+struct VisibleUnpairedWeights {
+  static constexpr int64_t kPair = 2;
+
+  static void Vector(const float* p, const float* v, int64_t step,
+                     const KeyRuns& runs, float factor, const uint8_t* hidden,
+                     float* out) {
+    const Floats d;
+    const hn::RebindToUnsigned<Floats> du;
+    const auto upper = hn::Set(du, uint32_t{0xFFFF0000});
+    auto sum = hn::Set(d, -0.0f);
+    for (int64_t run = 0; run < runs.count; ++run) {
+      for (int64_t i = runs.at[run].begin; i < runs.at[run].end; ++i) {
+        if (hidden[i]) continue;
+        const auto pair = hn::BitCast(du, hn::Load(d, v + i / 2 * step));
+        const auto value =
+            i % 2 == 0 ? hn::ShiftLeft<16>(pair) : hn::And(pair, upper);
+        sum = hn::MulAdd(hn::Set(d, p[i]), hn::BitCast(d, value), sum);
+      }
+    }
+    hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
+  }
+};
+
+// The products of AccumulatePanel, with 0 for what is hidden, whose weight is 0
+// too: the same bits.
+struct VisiblePairs {
+  static constexpr int64_t kPair = 2;
+  using Weights = VisibleUnpairedWeights;
+
+  static void Vector(const float* p, const float* v, int64_t step,
+                     const KeyRuns& runs, float factor, const uint8_t* hidden,
+                     float* out) {
+    const Floats d;
+    const hn::RebindToUnsigned<Floats> du;
+    auto sum = hn::Zero(d);
+    for (int64_t run = 0; run < runs.count; ++run) {
+      for (int64_t i = runs.at[run].begin; i < runs.at[run].end; i += 2) {
+        const uint32_t seen =
+            (hidden[i] ? 0 : 0x0000FFFFu) | (hidden[i + 1] ? 0 : 0xFFFF0000u);
+        const auto pair = hn::BitCast(du, hn::Load(d, v + i / 2 * step));
+        const auto values = hn::BitCast(d, hn::And(pair, hn::Set(du, seen)));
+        sum = DotPairs(hn::Set(d, p[i / 2]), values, sum);
+      }
+    }
+    hn::Store(hn::MulAdd(hn::Load(d, out), hn::Set(d, factor), sum), d, out);
+  }
+};
+
+const FlashOps<float>* OpsBF16() {
+  static const FlashOps<float> ops =
+      OpsOn<float, PairCells, VisiblePairs>("AVX3_BF16");
+  return &ops;
+}
+
+#else
+
+const FlashOps<float>* OpsBF16() { return nullptr; }
+
+#endif  // REGARD_BF16_DOT
 
 #endif
 
@@ -299,6 +399,7 @@ namespace regard::inline v0 {
 
 HWY_EXPORT(OpsF32);
 HWY_EXPORT(OpsF64);
+HWY_EXPORT(OpsBF16);
 
 template <>
 const FlashOps<float>* FlashOpsFor<float>(SimdTarget target) {
@@ -308,6 +409,11 @@ const FlashOps<float>* FlashOpsFor<float>(SimdTarget target) {
 template <>
 const FlashOps<double>* FlashOpsFor<double>(SimdTarget target) {
   return HWY_DISPATCH_TABLE(OpsF64)[TargetIndex(target)]();
+}
+
+const FlashOps<float>* FlashBF16OpsFor(SimdTarget target) {
+  if (target != kAvx3Bf16) return nullptr;
+  return HWY_DISPATCH_TABLE(OpsBF16)[TargetIndex(target)]();
 }
 
 }  // namespace regard::inline v0

@@ -44,6 +44,9 @@ struct FlashOps {
   int64_t lanes;       // of a vector
   int64_t panel;       // keys or value columns of a panel
   int64_t strip_rows;  // queries of a strip
+  // Packed q, k and v and what softmax makes of scores are pairs of bf16 in the
+  // place of a T (pack.h); `depth` counts such cells.
+  bool pairs;
 
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
   // [depth][panel]; count is a multiple of lanes. Fetches as many rows and keys
@@ -67,7 +70,8 @@ struct FlashOps {
   // Which of 64 bytes are not 0, the lowest bit for the first.
   uint64_t (*not_zero)(const uint8_t* bytes);
   // Updates max, sum and factor of each row with new scores; s becomes
-  // 2^(log2_scale * (s - max)).
+  // 2^(log2_scale * (s - max)), in pairs rounded and moved together: key i in
+  // half i of the row.
   void (*softmax)(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
                   const RowState<T>& state);
   // out[r] = out[r] * factor[r] + p[r] . v over the runs: v column panels of
@@ -81,6 +85,12 @@ struct FlashOps {
                              int64_t skipped, const KeyRuns& runs,
                              int64_t panel_rows, int64_t columns,
                              const T* factor, const uint8_t* hidden, T* out);
+  // The same for p as `weights` gives them; in pairs, too, they are not
+  // rounded.
+  void (*accumulate_weights)(int64_t rows, const T* p, const T* v,
+                             int64_t skipped, const KeyRuns& runs,
+                             int64_t panel_rows, int64_t columns,
+                             const T* factor, const uint8_t* hidden, T* out);
   // s[i] = 2^(log2_scale * (s[i] - max)) / sum; 0 for an empty row.
   void (*weights)(T* s, int64_t count, T log2_scale, T max, T sum);
   // out[i] / sum; 0 for an empty row.
@@ -90,6 +100,9 @@ struct FlashOps {
 // nullptr where the instruction set has no vectors (SCALAR, EMU128).
 template <typename T>
 const FlashOps<T>* FlashOpsFor(SimdTarget target);
+
+// On pairs. nullptr but for kAvx3Bf16.
+const FlashOps<float>* FlashBF16OpsFor(SimdTarget target);
 
 }  // namespace regard::inline v0
 

@@ -48,11 +48,32 @@ HWY_INLINE void ClearSums(D d, V (&sums)[kRows][kVectors]) {
   }
 }
 
+// The arithmetic of one T, or of what a T holds: cells of one element.
+struct PlainCells {
+  static constexpr int64_t kPair = 1;
+
+  template <class V>
+  static HWY_INLINE V MulAdd(V a, V b, V sum) {
+    return hn::MulAdd(a, b, sum);
+  }
+  // Weights i and on of a row of scores, in their place: a vector, or two.
+  template <class D, class V>
+  static HWY_INLINE void Store(V p, D d, hn::TFromD<D>* row, int64_t i) {
+    hn::Store(p, d, row + i);
+  }
+  template <class D, class V>
+  static HWY_INLINE void Store(V p0, V p1, D d, hn::TFromD<D>* row, int64_t i) {
+    hn::Store(p0, d, row + i);
+    hn::Store(p1, d, row + i + HWY_LANES(hn::TFromD<D>));
+  }
+};
+
 // sums[r][v] += sum over i in [0, depth) of
 //   left[r * kRowStep + i * kDepthStep] * (vector v of right + i * right_step)
 // one after the other, in order of i.
-template <int kRows, int kVectors, int64_t kRowStep, int64_t kDepthStep,
-          class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
+template <class Cells, int kRows, int kVectors, int64_t kRowStep,
+          int64_t kDepthStep, class D, typename T = hn::TFromD<D>,
+          class V = hn::Vec<D>>
 HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
                          const T* HWY_RESTRICT right, int64_t right_step,
                          int64_t depth, V (&sums)[kRows][kVectors]) {
@@ -68,7 +89,7 @@ HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
       const V broadcast = hn::Set(d, left[r * kRowStep]);
       HWY_UNROLL(2)
       for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(broadcast, loaded[v], sums[r][v]);
+        sums[r][v] = Cells::MulAdd(broadcast, loaded[v], sums[r][v]);
       }
     }
     left += kDepthStep;

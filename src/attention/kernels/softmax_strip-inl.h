@@ -47,25 +47,24 @@ HWY_INLINE V RunMax(D d, const T* HWY_RESTRICT s, int64_t count, V max) {
 // s = 2^(scale * (s - top)), added to the sums. Even and odd vectors are summed
 // apart; a run starts on a panel, so that which is which follows from the
 // position of the key.
-template <class D, typename T, class V>
-HWY_INLINE void RunExp(D d, T* HWY_RESTRICT s, int64_t count, V scale, V top,
-                       V& even_sum, V& odd_sum) {
+template <class Cells, class D, typename T, class V>
+HWY_INLINE void RunExp(D d, T* s, IndexRange run, V scale, V top, V& even_sum,
+                       V& odd_sum) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  int64_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+  int64_t i = run.begin;
+  for (; i + 2 * kLanes <= run.end; i += 2 * kLanes) {
     const auto x0 = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
     const auto x1 = hn::Mul(hn::Sub(hn::Load(d, s + i + kLanes), top), scale);
     const auto p0 = Exp2(d, x0);
     const auto p1 = Exp2(d, x1);
-    hn::Store(p0, d, s + i);
-    hn::Store(p1, d, s + i + kLanes);
+    Cells::Store(p0, p1, d, s, i);
     even_sum = hn::Add(even_sum, p0);
     odd_sum = hn::Add(odd_sum, p1);
   }
-  if (i < count) {
+  if (i < run.end) {
     const auto x = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
     const auto p = Exp2(d, x);
-    hn::Store(p, d, s + i);
+    Cells::Store(p, d, s, i);
     even_sum = hn::Add(even_sum, p);
   }
 }
@@ -81,8 +80,8 @@ HWY_INLINE T RowMax(const T* s, const KeyRuns& runs) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// s = 2^(log2_scale * (s - max)); returns the sum.
-template <typename T>
+// s = 2^(log2_scale * (s - max)), as cells; returns the sum.
+template <class Cells, typename T>
 HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
   const hn::ScalableTag<T> d;
   const auto scale = hn::Set(d, log2_scale);
@@ -91,13 +90,12 @@ HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
   auto odd_sum = hn::Zero(d);
   for (int64_t i = 0; i < runs.count; ++i) {
     const IndexRange run = runs.at[i];
-    RunExp(d, s + run.begin, run.end - run.begin, scale, top, even_sum,
-           odd_sum);
+    RunExp<Cells>(d, s, run, scale, top, even_sum, odd_sum);
   }
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(even_sum, odd_sum)));
 }
 
-template <typename T>
+template <class Cells, typename T>
 HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
                              T log2_scale, const RowState<T>& state) {
   const hn::ScalableTag<T> d;
@@ -108,8 +106,9 @@ HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
     const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
     state.factor[r] = hn::GetLane(Exp2(d, moved));
     state.max[r] = max;
-    state.sum[r] = state.sum[r] * state.factor[r] +
-                   RowExp(s + r * kScoreStride<T>, runs, log2_scale, max);
+    state.sum[r] =
+        state.sum[r] * state.factor[r] +
+        RowExp<Cells>(s + r * kScoreStride<T>, runs, log2_scale, max);
   }
 }
 
