@@ -127,6 +127,7 @@ void AddOverMasks(std::vector<Line>& lines) {
        {"window", "bits", "chunk", "documents", "blocks", "alibi", "softcap"}) {
     lines.push_back({.row = {.work = work}});
   }
+  lines.push_back({.row = {.work = "packed", .lq = 2 * k2K, .lk = 2 * k2K}});
   lines.push_back(Memory("memory-causal"));
   lines.push_back(Memory("memory-window"));
 }
@@ -140,6 +141,15 @@ void AddOverDecoding(std::vector<Line>& lines) {
   }
   for (const int64_t queries : {2, 4, 8, 9, 32}) {
     lines.push_back(Decode(32, queries, k16K));
+  }
+  for (const char* work : {"pages16", "pages64"}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      Line line = Decode(32, 1, k16K);
+      line.row.work = work;
+      line.row.dtype = dtype;
+      line.row.versus = Versus{.figure = Figure::kTime, .work = "decode"};
+      lines.push_back(line);
+    }
   }
 }
 

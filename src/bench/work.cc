@@ -24,6 +24,12 @@ Tensor Noise(DType dtype, const Dims& shape, uint64_t seed) {
   return dtype == DType::kF32 ? std::move(tensor) : Converted(tensor, dtype);
 }
 
+WorkParts PartsOf(const BenchRow& row) {
+  WorkParts parts;
+  FindWork(row.work).add(row, parts);
+  return parts;
+}
+
 ByteSpan BytesOf(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.view().data), tensor.ByteSize()};
 }
@@ -39,12 +45,12 @@ double UsefulOperations(const BenchRow& row) {
 Work::Work(const BenchRow& row)
     : row_(row),
       operations_(UsefulOperations(row)),
+      parts_(PartsOf(row)),
       q_(Noise(row.dtype, {1, row.hq, row.lq, row.d}, 1)),
-      k_(Noise(row.dtype, {1, row.hkv, row.lk, row.d}, 2)),
-      v_(Noise(row.dtype, {1, row.hkv, row.lk, row.d}, 3)),
+      k_(Noise(row.dtype, KeyShape(row, parts_), 2)),
+      v_(Noise(row.dtype, KeyShape(row, parts_), 3)),
       out_(row.dtype, {1, row.hq, row.lq, row.d}),
       streams_{BytesOf(k_), BytesOf(v_)} {
-  FindWork(row.work).add(row, parts_);
   parts_.problem.q = q_;
   parts_.problem.k = k_;
   parts_.problem.v = v_;

@@ -35,8 +35,8 @@ class Work {
  private:
   const BenchRow row_;
   const double operations_;
-  Tensor q_, k_, v_, out_;
   WorkParts parts_;
+  Tensor q_, k_, v_, out_;
   AttentionOutputs outputs_;
   std::vector<ByteSpan> streams_;
   std::unique_ptr<AttentionPlan> plan_;

@@ -1,6 +1,7 @@
 #include "bench/work_list.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/strings.h"
@@ -99,6 +100,36 @@ uint8_t* Bytes(Tensor& tensor) {
   return static_cast<uint8_t*>(tensor.mutable_view().mutable_data());
 }
 
+// Sequences side by side, from a few tokens to about 16 times as many.
+constexpr int64_t kSequences = 24;
+
+std::vector<int64_t> SequenceStarts(int64_t total) {
+  double weights[kSequences], sum = 0;
+  for (int64_t s = 0; s < kSequences; ++s) {
+    weights[s] = static_cast<double>(1 + Scattered(s, 1, 16));
+    sum += weights[s];
+  }
+  std::vector<int64_t> starts = {0};
+  double before = 0;
+  for (const double weight : weights) {
+    before += weight;
+    starts.push_back(
+        static_cast<int64_t>(static_cast<double>(total) * before / sum));
+  }
+  starts.back() = total;
+  return starts;
+}
+
+double PackedPairs(const BenchRow& row) {
+  const std::vector<int64_t> starts = SequenceStarts(row.lq);
+  double pairs = 0;
+  for (size_t s = 0; s + 1 < starts.size(); ++s) {
+    const int64_t length = starts[s + 1] - starts[s];
+    pairs += Product(length, length + 1) / 2;
+  }
+  return pairs;
+}
+
 void AddNothing(const BenchRow&, WorkParts&) {}
 
 void AddCausal(const BenchRow&, WorkParts& parts) {
@@ -187,6 +218,32 @@ void AddDecode(const BenchRow& row, WorkParts& parts) {
   if (row.lq > 1) AddCausal(row, parts);
 }
 
+// Causal sequences, packed: as many queries as keys.
+void AddPacked(const BenchRow& row, WorkParts& parts) {
+  const std::vector<int64_t> starts = SequenceStarts(row.lq);
+  const int64_t count = static_cast<int64_t>(starts.size());
+  std::copy(starts.begin(), starts.end(),
+            Add(parts, DType::kI64, {count}).AsMutable<int64_t>());
+  parts.problem.mask = Mask::Causal();
+  parts.problem.query_starts = parts.problem.key_starts = parts.arrays.back();
+}
+
+// As AddDecode, with keys in scattered pages.
+template <int64_t rows>
+void AddPages(const BenchRow& row, WorkParts& parts) {
+  AddDecode(row, parts);
+  const int64_t pages = (row.lk + rows - 1) / rows;
+  int64_t* table = Add(parts, DType::kI64, {1, pages}).AsMutable<int64_t>();
+  std::iota(table, table + pages, 0);
+  for (int64_t i = pages - 1; i > 0; --i) {
+    std::swap(table[i], table[Scattered(i, 2, i + 1)]);
+  }
+  *Add(parts, DType::kI64, {1}).AsMutable<int64_t>() = row.lk;
+  parts.problem.block_table = parts.arrays[0];
+  parts.problem.key_lengths = parts.arrays[1];
+  parts.page_rows = rows;
+}
+
 // A new kind of work is one line here, and rows in table.cc.
 constexpr WorkKind kWorks[] = {
     {"forward", "full attention", Peak::kFma, AllPairs, AddNothing},
@@ -206,6 +263,12 @@ constexpr WorkKind kWorks[] = {
     {"softcap", "scores capped by tanh", Peak::kFma, AllPairs, AddSoftcap},
     {"decode", "few queries, at the last keys", Peak::kRead, CausalPairs,
      AddDecode},
+    {"packed", "24 causal sequences in one call", Peak::kFma, PackedPairs,
+     AddPacked},
+    {"pages16", "decode, keys in pages of 16", Peak::kRead, CausalPairs,
+     AddPages<16>},
+    {"pages64", "decode, keys in pages of 64", Peak::kRead, CausalPairs,
+     AddPages<64>},
     {"memory", "full attention, once: memory beyond inputs and outputs",
      Peak::kFma, AllPairs, AddNothing, /*measures_memory=*/true},
     {"memory-causal", "the same, causal", Peak::kFma, CausalPairs, AddCausal,
@@ -232,6 +295,12 @@ const WorkKind& FindWork(const std::string& name) {
   }
   throw Error(ErrorKind::kArgument, "work " + name, "unknown",
               "use one of " + Join(WorkNames()));
+}
+
+Dims KeyShape(const BenchRow& row, const WorkParts& parts) {
+  const TensorView& table = parts.problem.block_table;
+  if (!table.given()) return {1, row.hkv, row.lk, row.d};
+  return {table.shape[1], row.hkv, parts.page_rows, row.d};
 }
 
 }  // namespace regard::inline v0

@@ -24,7 +24,11 @@ const char* Name(Peak peak);
 struct WorkParts {
   AttentionProblem problem;
   std::vector<Tensor> arrays;
+  int64_t page_rows = 0;  // of pages that a block table leads to
 };
+
+// Of k and v: [1, Hkv, L, D], or that of pages.
+Dims KeyShape(const BenchRow& row, const WorkParts& parts);
 
 struct WorkKind {
   const char* name;

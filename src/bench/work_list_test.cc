@@ -14,11 +14,12 @@ TEST(WorkList, UnknownNamesAreRefused) {
 }
 
 // Weights of visible keys are above 0 and all others are 0.
-double VisiblePairs(const WorkKind& kind, const BenchRow& row) {
+double VisiblePairs(const WorkKind& kind, BenchRow row) {
+  row.hkv = 1;
   WorkParts parts;
   kind.add(row, parts);
   const Tensor q(DType::kF32, {1, 1, row.lq, row.d});
-  const Tensor k(DType::kF32, {1, 1, row.lk, row.d});
+  const Tensor k(DType::kF32, KeyShape(row, parts));
   parts.problem.q = q;
   parts.problem.k = parts.problem.v = k;
   const AttentionResult result = Attend(parts.problem, {.weights = true});

@@ -66,6 +66,13 @@ void AttentionMaps::OnAttention(const AttentionCall& call) {
                     ", maps are kept for one text",
                 "run the texts one by one");
   }
+  if (problem.query_starts.given() || problem.key_starts.given() ||
+      problem.key_lengths.given()) {
+    throw Error(ErrorKind::kArgument, "AttentionMaps: q",
+                "holds sequences of lengths of their own, maps are kept for "
+                "one text",
+                "run the texts one by one");
+  }
   if (call.layer == 0) {
     weights_.clear();
     norms_.clear();

@@ -131,6 +131,15 @@ TEST(AttentionMapsTest, LayersInOrderAndLayerZeroBeginsAnew) {
   EXPECT_THROW(maps.OnAttention(batch.At(0)), Error);
 }
 
+TEST(AttentionMapsTest, SequencesOfTheirOwnLengthsAreRefused) {
+  const int64_t starts[3] = {0, 2, 5};
+  Call call(8);
+  call.problem.query_starts = call.problem.key_starts = TensorView(starts, {3});
+  AttentionMaps maps;
+  EXPECT_THROW(maps.OnAttention(call.At(0)), Error);
+  EXPECT_EQ(maps.layers(), 0);
+}
+
 TEST(AttentionMapsTest, MapsFromElsewhereMustFitTogether) {
   std::vector<Tensor> weights, norms;
   weights.push_back(Tensor(DType::kF32, {2, 3, 3}));
