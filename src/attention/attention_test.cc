@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tests/support/compare.h"
 #include "tests/support/kernels.h"
 
 namespace regard::inline v0 {
@@ -55,7 +56,7 @@ class AttendTest : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, AttendTest,
-                         testing::ValuesIn(KernelNamesForF32()),
+                         testing::ValuesIn(UsableKernels()),
                          [](const auto& info) { return info.param; });
 
 // pytorch#103963: a row that sees nothing.
@@ -133,6 +134,123 @@ TEST_P(AttendTest, Softcap) {
     p.k = TensorView(key, {1, 1, 1, 1});
     p.v = TensorView(key, {1, 1, 1, 1});
     EXPECT_NEAR(Run(p).lse.As<float>()[0], capped, 1e-5);
+  }
+}
+
+// tensorflow#59657: scores and mask constants of half precision are added in
+// f32, where -32 - 65504 is a number.
+TEST_P(AttendTest, HalfPrecisionMaskConstants) {
+  const Arrays f32({1}, {-32, -32}, {2, 4});
+  const Tensor q = Converted(f32.q, DType::kF16);
+  const Tensor k = Converted(f32.k, DType::kF16);
+  const Tensor v = Converted(f32.v, DType::kF16);
+  const Tensor bias =
+      Converted(Tensor::FromVector({-65504, -65504}, {2}), DType::kF16);
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  p.scale = 1;
+  p.bias = bias;
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.weights), ElementsAre(0.5f, 0.5f));
+  EXPECT_THAT(Values(Converted(r.out, DType::kF32)), ElementsAre(3));
+}
+
+// mistral#66: a dot product that f16 can't hold before it is scaled.
+TEST_P(AttendTest, HalfPrecisionDotProducts) {
+  const std::vector<float> large(64, 256), none(64, 0);
+  std::vector<float> keys = large;
+  keys.insert(keys.end(), none.begin(), none.end());
+  const Arrays f32(large, keys, {5, 7}, 64);
+  const Tensor q = Converted(f32.q, DType::kF16);
+  const Tensor k = Converted(f32.k, DType::kF16);
+  const Tensor v = Converted(f32.v, DType::kF16);
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  const AttentionResult r = Run(p);
+  EXPECT_THAT(Values(r.lse), ElementsAre(524288));
+  EXPECT_THAT(Values(Converted(r.out, DType::kF32)), ElementsAre(5));
+}
+
+// mlx#1980: masks and biases that broadcast are what they are written out.
+TEST_P(AttendTest, BroadcastMasks) {
+  constexpr int64_t kBatch = 2, kHeads = 3, kQueries = 4, kKeys = 5;
+  Tensor x(DType::kF32, {kBatch, kHeads, kQueries, 2});
+  Tensor y(DType::kF32, {kBatch, kHeads, kKeys, 2});
+  for (Tensor* t : {&x, &y}) {
+    for (int64_t i = 0; i < t->NumElements(); ++i) {
+      t->AsMutable<float>()[i] = static_cast<float>(i * 37 % 11) / 5;
+    }
+  }
+  AttentionProblem p;
+  p.q = x;
+  p.k = p.v = y;
+  const AttentionResult bare = Run(p);
+  const Dims full = {kBatch, kHeads, kQueries, kKeys};
+  const Dims shapes[] = {{1, 1, 1, kKeys},
+                         {kBatch, 1, 1, kKeys},
+                         {1, kHeads, kQueries, 1},
+                         {kQueries, kKeys},
+                         {kKeys},
+                         {kBatch, 1, kQueries, kKeys}};
+  for (const Dims& shape : shapes) {
+    SCOPED_TRACE(ToString(shape));
+    Tensor bias(DType::kF32, shape);
+    Tensor allowed(DType::kBool, shape);
+    for (int64_t i = 0; i < bias.NumElements(); ++i) {
+      bias.AsMutable<float>()[i] = static_cast<float>(i * 7 % 5);
+      allowed.AsMutable<bool>()[i] = i % 3 != 1;
+    }
+    // Written out: strides of 0 on the axes that broadcast, then copied.
+    const auto written_out = [&](const Tensor& tensor) {
+      Dims strides = full;
+      const int missing = 4 - shape.size();
+      for (int axis = 0; axis < 4; ++axis) {
+        const int own = axis - missing;
+        strides[axis] =
+            own < 0 || shape[own] == 1 ? 0 : tensor.view().strides[own];
+      }
+      return Tensor::CopyOf(
+          TensorView(tensor.view().data, tensor.dtype(), full, strides));
+    };
+    const Tensor full_bias = written_out(bias);
+    const Tensor full_allowed = written_out(allowed);
+    p.bias = bias;
+    p.mask = Mask::Boolean(allowed);
+    const AttentionResult broadcast = Run(p);
+    p.bias = full_bias;
+    p.mask = Mask::Boolean(full_allowed);
+    const AttentionResult full_result = Run(p);
+    EXPECT_TRUE(SameBits(broadcast.out, full_result.out));
+    EXPECT_TRUE(SameBits(broadcast.weights, full_result.weights));
+    EXPECT_GT(Compare(broadcast.weights, bare.weights).value, 0.01);
+  }
+}
+
+// pytorch#108503: sequences of 3 and 2 side by side, in bf16.
+TEST_P(AttendTest, DocumentsAreAsAlone) {
+  const std::vector<float> numbers = {0.5f, 1, -1, 2, 0.25f};
+  const Arrays f32(numbers, {1, -2, 0.5f, 3, 1}, {1, 2, 4, 8, 16});
+  const Tensor q = Converted(f32.q, DType::kBF16);
+  const Tensor k = Converted(f32.k, DType::kBF16);
+  const Tensor v = Converted(f32.v, DType::kBF16);
+  const int64_t ids[] = {0, 0, 0, 1, 1};
+  const TensorView list(ids, {5});
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  p.mask = Mask::Documents(list, list);
+  const AttentionResult both = Run(p);
+  for (const auto& [begin, end] : {std::pair{0, 3}, {3, 5}}) {
+    AttentionProblem alone;
+    alone.q = q.view().Slice(2, begin, end);
+    alone.k = k.view().Slice(2, begin, end);
+    alone.v = v.view().Slice(2, begin, end);
+    EXPECT_TRUE(SameBits(Run(alone).out, both.out.view().Slice(2, begin, end)));
   }
 }
 

@@ -4,6 +4,9 @@ that it has to call, and with those that a shared library exports.
 
 Usage: symbols.py calls HEADER PROGRAM.c
        symbols.py exports HEADER LIBRARY.so
+       symbols.py needs LIBRARY.so
+The last lists the libraries that come with it: none that has threads of its
+own (OpenMP), which a host may have another one of.
 """
 import pathlib
 import re
@@ -39,7 +42,27 @@ def exported(library):
     return {line.split()[-1] for line in lines}
 
 
+# C and C++ themselves, and Highway.
+ALLOWED = r"lib(c|m|gcc_s|stdc\+\+|hwy|[a-z]*san|pthread|dl|rt)\.so.*|ld-linux.*"
+
+
+def needed(library):
+    text = subprocess.run(["readelf", "-d", library], check=True,
+                          capture_output=True, text=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+
+
+def check_needs(library):
+    names = needed(library)
+    wrong = [name for name in names if not re.fullmatch(ALLOWED, name)]
+    for name in wrong:
+        print(f"{library}: needs {name}")
+    sys.exit(1 if wrong or not names else 0)
+
+
 def main():
+    if sys.argv[1] == "needs":
+        check_needs(sys.argv[2])
     question, header, other = sys.argv[1:]
     wanted = declared(header)
     found = {"calls": called, "exports": exported}[question](other)

@@ -62,31 +62,60 @@ void __wrap_free(void* memory) {
 
 }  // extern "C"
 
+// ThreadSanitizer has operators of its own that can't be replaced: under it
+// only malloc and its kin are counted.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define REGARD_FIXED_OPERATORS
+#endif
+#endif
+
+#ifndef REGARD_FIXED_OPERATORS
+
 namespace {
 
-void* New(std::size_t size) {
-  void* memory = __wrap_malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+void* NewOrNull(std::size_t size) {
+  return __wrap_malloc(size == 0 ? 1 : size);
 }
 
-void* New(std::size_t size, std::align_val_t alignment) {
+void* NewOrNull(std::size_t size, std::align_val_t alignment) {
   const std::size_t unit = static_cast<std::size_t>(alignment);
   const std::size_t rounded = (size + unit - 1) / unit * unit;
-  void* memory = __wrap_aligned_alloc(unit, rounded == 0 ? unit : rounded);
+  return __wrap_aligned_alloc(unit, rounded == 0 ? unit : rounded);
+}
+
+template <typename... Alignment>
+void* New(std::size_t size, Alignment... alignment) {
+  void* memory = NewOrNull(size, alignment...);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
 }  // namespace
 
+// All forms: a sanitizer's runtime brings its own of those that are missing,
+// and then of all.
 void* operator new(std::size_t size) { return New(size); }
 void* operator new[](std::size_t size) { return New(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return NewOrNull(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return NewOrNull(size);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return New(size, alignment);
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return New(size, alignment);
+}
+void* operator new(std::size_t size, std::align_val_t alignment,
+                   const std::nothrow_t&) noexcept {
+  return NewOrNull(size, alignment);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment,
+                     const std::nothrow_t&) noexcept {
+  return NewOrNull(size, alignment);
 }
 void operator delete(void* memory) noexcept { __wrap_free(memory); }
 void operator delete[](void* memory) noexcept { __wrap_free(memory); }
@@ -94,6 +123,12 @@ void operator delete(void* memory, std::size_t) noexcept {
   __wrap_free(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
+  __wrap_free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  __wrap_free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
   __wrap_free(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
@@ -108,6 +143,16 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
   __wrap_free(memory);
 }
+void operator delete(void* memory, std::align_val_t,
+                     const std::nothrow_t&) noexcept {
+  __wrap_free(memory);
+}
+void operator delete[](void* memory, std::align_val_t,
+                       const std::nothrow_t&) noexcept {
+  __wrap_free(memory);
+}
+
+#endif  // REGARD_FIXED_OPERATORS
 
 namespace regard::inline v0 {
 

@@ -39,15 +39,6 @@ inline DType TypeFor(const std::string& kernel) {
   return kernel == "flash_bf16" ? DType::kBF16 : DType::kF32;
 }
 
-// Those that serve f32.
-inline std::vector<std::string> KernelNamesForF32() {
-  std::vector<std::string> names = KernelNames();
-  std::erase_if(names, [](const std::string& name) {
-    return TypeFor(name) != DType::kF32;
-  });
-  return names;
-}
-
 // The kernels of the list on every instruction set that they serve for q, k and
 // v of a type. The reference has no instruction set of its own: it comes once.
 inline std::vector<KernelOnTarget> AllKernels(DType dtype = DType::kF32) {
@@ -66,6 +57,17 @@ inline std::vector<KernelOnTarget> AllKernels(DType dtype = DType::kF32) {
     }
   }
   return all;
+}
+
+// The kernels that serve on the widest usable instruction set, by name.
+inline std::vector<std::string> UsableKernels() {
+  std::vector<std::string> names;
+  for (const KernelOnTarget& one : AllKernels()) {
+    if (names.empty() || names.back() != one.kernel) {
+      names.push_back(one.kernel);
+    }
+  }
+  return names;
 }
 
 }  // namespace regard::inline v0
