@@ -7,6 +7,7 @@
 //   weights = softmax over the visible keys of each row
 //             * sigmoid(lse - sink_logit) when there is one
 //   out    = weights v                        [B, Hq, Lq, Dv]
+//            (of weights after dropout, when there is some)
 //
 // B batch, Hq query heads, Hkv key/value heads (Hq = g * Hkv; query head h uses
 // kv head h / g), Lq and Lk lengths, D and Dv head sizes.
@@ -54,6 +55,23 @@ struct KeyRing {
   TensorView oldest = {};
 };
 
+// Dropout on the weights: each becomes 0 with probability p, the others are
+// multiplied by 1 / (1 - p). lse and returned weights are those before it. What
+// is dropped follows from the numbers below alone: it is the same for any
+// kernel, instruction set, threads, tiles and batch, and anew in every call
+// with the same numbers.
+//
+// Query i and key j (counted from 0 in their sequence) of query head h: word j
+// mod 4 of Philox4x32-10 (Salmon et al. 2011) with the key (seed mod 2^32, seed
+// div 2^32) and the counter (j div 4, i, h, sequence id) is dropped when it is
+// less than floor(2^32 p).
+struct Dropout {
+  double p = 0;  // in [0, 1)
+  uint64_t seed = 0;
+  // One for each sequence (batch entry), from 0 to 2^32 - 1; empty: 0, 1, 2 ...
+  std::vector<int64_t> sequence_ids;
+};
+
 // Sequences of different lengths in one call. S sequences, each with masks,
 // bias, offset and results of its own, as if it had been given alone, bit for
 // bit: in what a mask or bias says, B means the sequence, Lq and Lk those of
@@ -91,6 +109,7 @@ struct AttentionProblem {
   // be merged are made without: multiply the merged out by sigmoid(lse -
   // sink_logit).
   TensorView sink_logit;
+  std::optional<Dropout> dropout;  // for training; unset: none
   // Each i32 or i64, any strides. Cumulative: 0 first, in order, the total
   // last.
   TensorView query_starts;  // [S + 1]

@@ -6,6 +6,7 @@
 #include "attention/array_check.h"
 #include "attention/overlap.h"
 #include "attention/score/bias.h"
+#include "attention/score/dropout.h"
 #include "attention/sequence_check.h"
 
 namespace regard::inline v0 {
@@ -295,6 +296,36 @@ void CheckShapes(const Checker& check, const AttentionProblem& inputs,
   }
 }
 
+// The words of Philox's counter hold 32 bits.
+void CheckDropout(const Checker& check, const Dropout& dropout, Problem& p) {
+  constexpr int64_t kWords = int64_t{1} << 32;
+  const std::vector<int64_t>& ids = dropout.sequence_ids;
+  if (!(dropout.p >= 0 && dropout.p < 1)) {
+    check.Fail("dropout",
+               "p = " + std::to_string(dropout.p) + " is not in [0, 1)",
+               "leave dropout unset for none");
+  }
+  if (!ids.empty() && static_cast<int64_t>(ids.size()) != p.sequences) {
+    check.Fail("dropout",
+               std::to_string(ids.size()) + " sequence ids for " +
+                   std::to_string(p.sequences) + " sequences",
+               "give one for each, or none");
+  }
+  for (const int64_t id : ids) {
+    if (id >= 0 && id < kWords) continue;
+    check.Fail("dropout",
+               "sequence id " + std::to_string(id) + " is not in [0, 2^32)");
+  }
+  if (p.sequences > kWords || p.query_heads > kWords ||
+      p.query_length > kWords || p.key_length / kKeysPerCounter > kWords) {
+    check.Fail("dropout",
+               "more than 2^32 sequences, heads or queries, or 2^34 "
+               "keys, have no random numbers of their own",
+               "", ErrorKind::kSize);
+  }
+  if (dropout.p > 0) p.dropout = &dropout;
+}
+
 // What there is one of for each row, head or element must be countable too. An
 // empty product stays empty, however large its other sizes.
 void CheckCountable(const Checker& check, std::initializer_list<int64_t> sizes,
@@ -367,6 +398,7 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
     }
   }
   check.PerHead(p.sink_logit, "sink_logit", p);
+  if (problem.dropout) CheckDropout(check, *problem.dropout, p);
   CheckRing(check, p);
   return p;
 }

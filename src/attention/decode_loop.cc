@@ -12,6 +12,7 @@
 #include "attention/pack.h"
 #include "attention/row_check.h"
 #include "attention/score/bias.h"
+#include "attention/score/dropout.h"
 #include "attention/score/score_terms.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
@@ -200,6 +201,8 @@ class DecodeLoop {
             T* s) const;
 
   // Consumers.
+  void Drop(const Unit& unit, IndexRange rows, IndexRange span,
+            const Worker& worker) const;
   void PackRows(const Unit& unit, const Worker& worker) const;
   void Forward(const Unit& unit, IndexRange rows, int64_t block,
                const Part<T>& part, const Worker& worker) const;
@@ -494,6 +497,18 @@ void DecodeLoop<T>::Hide(const Unit& unit, int64_t row, IndexRange span,
 
 // ---------------------------------------------------------------- consumers
 
+// Dropout on the weights of some rows, where there is some.
+template <typename T>
+void DecodeLoop<T>::Drop(const Unit& unit, IndexRange rows, IndexRange span,
+                         const Worker& w) const {
+  for (int64_t r = rows.begin; p_.dropout != nullptr && r < rows.end; ++r) {
+    ops_.drop(w.scores + (r - rows.begin) * kScoreStride<T>,
+              {0, span.end - span.begin}, span.begin,
+              DropoutRowOf(*p_.dropout, unit.sequence.index, HeadOfRow(unit, r),
+                           QueryOfRow(unit, r)));
+  }
+}
+
 template <typename T>
 void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
                             const Part<T>& part, const Worker& w) const {
@@ -505,6 +520,7 @@ void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
   ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
                {part.max + at, part.sum + at, w.factor});
   if (!outputs_.out.given()) return;
+  Drop(unit, rows, span, w);
 
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
@@ -559,6 +575,7 @@ void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
   const IndexRange all = {0, span.end - span.begin};
   ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
                {part.max + at, part.sum + at, w.factor});
+  Drop(unit, rows, span, w);
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
   ForValues(
@@ -596,6 +613,7 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
     const int64_t count = span.end - span.begin;
     MarkHidden(1, count, w);
     ops_.weights(w.scores, count, terms_.scale().log2_scale, max, sum);
+    Drop(unit, {row, row + 1}, span, w);
     const auto add = [&](int64_t i, const T* v, int64_t stride, int64_t n,
                          int64_t columns) {
       for (int64_t end, j = 0; j < n; j = end) {
@@ -645,7 +663,8 @@ void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
   if (!outputs_.out.given()) return;
   ops_.finish(w.out, geometry_.columns, *sum);
   if (!IsExact(w.out, p_.value_size, *sum)) Refine(unit, row, *max, *sum, w);
-  const T share = Share(head, *max, *sum);
+  T share = Share(head, *max, *sum);
+  if (p_.dropout != nullptr) share *= static_cast<T>(KeptScale(*p_.dropout));
   for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) w.out[e] *= share;
   StoreOutRow(outputs_.out, to, w.out);
 }

@@ -74,6 +74,7 @@ struct Problem {
   double scale = 1;
   double softcap = 0;  // 0: none
   const Mask* mask = nullptr;
+  const Dropout* dropout = nullptr;  // with p > 0
   QueryOffset offset;
 
   // Query heads of a kv head.

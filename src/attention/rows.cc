@@ -15,6 +15,11 @@ template <typename T, typename Stored, typename Convert>
 void LoadAs(const std::byte* row, int64_t stride, int64_t count, T* to,
             Convert convert) {
   const Stored* from = reinterpret_cast<const Stored*>(row);
+  if (stride == 1) {  // a loop of its own, which becomes vector code
+    for (int64_t c = 0; c < count; ++c)
+      to[c] = static_cast<T>(convert(from[c]));
+    return;
+  }
   for (int64_t c = 0; c < count; ++c) {
     to[c] = static_cast<T>(convert(from[c * stride]));
   }
@@ -53,7 +58,8 @@ void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
     case DType::kF64:
       return LoadAs<T, double>(from, stride, count, to, same);
     case DType::kBF16:
-      return LoadAs<T, uint16_t>(from, stride, count, to, F32FromBF16);
+      return LoadAs<T, uint16_t>(from, stride, count, to,
+                                 [](uint16_t x) { return F32FromBF16(x); });
     case DType::kF16:
       return LoadAs<T, uint16_t>(from, stride, count, to, F32FromF16);
     default:

@@ -11,6 +11,7 @@
 #include "attention/pack.h"
 #include "attention/row_check.h"
 #include "attention/score/bias.h"
+#include "attention/score/dropout.h"
 #include "attention/score/score_terms.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
@@ -30,8 +31,11 @@ constexpr int64_t kBlockQueries = 96;
 
 // Scratch for packed keys and values: half of a common last-level cache, so
 // that what was packed is still there when it is read; far more work than a
-// wave's two barriers cost.
+// wave's two barriers cost. With few queries packing is much of the work: then
+// a size that is written again before it has left a second-level cache.
 constexpr int64_t kWaveBytes = int64_t{16} << 20;
+constexpr int64_t kShortWaveBytes = int64_t{1} << 20;
+constexpr int64_t kFewQueries = 256;  // of a kv head
 
 // Heads of a wave where they are short: some hundred KiB of list.
 constexpr int64_t kMostHeads = 4096;
@@ -99,8 +103,10 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
           Product(worker_bytes, threads));
   // All heads together, or as many as a good wave holds, or the longest.
   const int64_t longest = PackedBytes(work.key_length);
-  const int64_t in_wave =
-      std::clamp<int64_t>(kWaveBytes / longest, 1, std::max<int64_t>(1, heads));
+  const bool few = Product(p.group(), work.query_length) <= kFewQueries;
+  const int64_t in_wave = std::clamp<int64_t>(
+      (few ? kShortWaveBytes : kWaveBytes) / longest, few ? threads : 1,
+      std::max<int64_t>(few ? threads : 1, heads));
   scratch_bytes = Sum(fixed_bytes, Product(in_wave, longest));
 }
 
@@ -181,7 +187,8 @@ struct Worker {
 // written. Hidden scores in the runs are at -infinity.
 struct ScoreSpan {
   IndexRange keys;
-  KeyRuns runs;  // none where nothing is visible
+  KeyRuns runs;        // none where nothing is visible
+  IndexRange visible;  // outside of it nothing is, counted like the runs
   int64_t size() const { return keys.end - keys.begin; }
 };
 
@@ -241,6 +248,9 @@ class TileLoop {
                   const Worker<T>& worker) const;
 
   // Consumers.
+  using DropOp = decltype(FlashOps<T>::drop);
+  void Drop(const Head<T>& head, const Strip<T>& strip, const ScoreSpan& span,
+            DropOp drop, const Worker<T>& worker) const;
   ValueTile<T> ValuesOf(const Head<T>& head, int64_t block,
                         IndexRange span) const;
   void Forward(const Head<T>& head, const Strip<T>& strip, int64_t block,
@@ -471,8 +481,10 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
   const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
   ScoreSpan span = {
       {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
-      {w.runs, 1}};
+      {w.runs, 1},
+      {}};
   w.runs[0] = {0, span.size()};
+  span.visible = {keys.begin - span.keys.begin, keys.end - span.keys.begin};
   bool hides = tile == TileClass::kMixed || span.keys != keys;
   if (pattern) hides = FindVisible(head, strip, first, span, w);
   for (int64_t i = 0; i < span.runs.count; ++i) {
@@ -591,6 +603,23 @@ void TileLoop<T>::MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
 
 // ---------------------------------------------------------------- consumers
 
+// Dropout on the weights of a tile, where there is some.
+template <typename T>
+void TileLoop<T>::Drop(const Head<T>& head, const Strip<T>& strip,
+                       const ScoreSpan& span, DropOp drop,
+                       const Worker<T>& w) const {
+  if (p_.dropout == nullptr) return;
+  for (int64_t r = 0; r < strip.rows(); ++r) {
+    const DropoutRow row = DropoutRowOf(*p_.dropout, head.sequence.index,
+                                        head.head, strip.queries.begin + r);
+    for (int64_t i = 0; i < span.runs.count; ++i) {
+      const IndexRange run = span.runs.at[i];
+      drop(w.scores + r * kScoreStride<T>, run, span.keys.begin + run.begin,
+           row);
+    }
+  }
+}
+
 template <typename T>
 ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
                                    IndexRange span) const {
@@ -612,9 +641,15 @@ void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
   ops_.softmax(strip.rows(), w.scores, span.runs, terms_.scale().log2_scale,
                strip.state);
   if (!outputs_.out.given()) return;
+  Drop(head, strip, span, ops_.drop, w);
 
   const ValueTile<T> values = ValuesOf(head, block, span.keys);
   if (finite) {
+    // Weights that are 0 for all rows need not be multiplied.
+    IndexRange& first = w.runs[0];
+    first.begin = std::max(first.begin, span.visible.begin / 2 * 2);
+    IndexRange& last = w.runs[span.runs.count - 1];
+    last.end = std::min(last.end, RoundUp(span.visible.end, 2));
     ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped,
                     span.runs, values.panel_rows, geometry_.columns,
                     strip.state.factor, strip.out);
@@ -651,10 +686,9 @@ void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
     T* row = strip.out + r * geometry_.columns;
     ops_.finish(row, geometry_.columns, sum);
     if (unusual && !IsExact(row, p_.value_size, sum)) Refine(head, strip, r, w);
-    if (p_.sink_logit.given()) {
-      const T share = Share(head, strip, r);
-      for (int64_t e = 0; e < p_.value_size; ++e) row[e] *= share;
-    }
+    T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
+    if (p_.dropout != nullptr) share *= static_cast<T>(KeptScale(*p_.dropout));
+    for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) row[e] *= share;
     StoreOutRow(outputs_.out, to, row);
   }
 }
@@ -682,6 +716,7 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
       ops_.weights(w.scores + run.begin, run.end - run.begin,
                    terms_.scale().log2_scale, *state.max, *state.sum);
     }
+    Drop(head, one, span, ops_.drop_weights, w);
     const ValueTile<T> values = ValuesOf(head, block, span.keys);
     ops_.accumulate_weights(1, w.scores, values.data, values.skipped, span.runs,
                             values.panel_rows, geometry_.columns, state.factor,

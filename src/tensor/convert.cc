@@ -8,10 +8,6 @@
 
 namespace regard::inline v0 {
 
-float F32FromBF16(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
-
 uint16_t BF16FromF32(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   // Rounding could carry a NaN's payload into infinity: keep it quiet instead.

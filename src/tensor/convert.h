@@ -3,11 +3,14 @@
 #ifndef REGARD_SRC_TENSOR_CONVERT_H_
 #define REGARD_SRC_TENSOR_CONVERT_H_
 
+#include <bit>
 #include <cstdint>
 
 namespace regard::inline v0 {
 
-float F32FromBF16(uint16_t bits);
+inline float F32FromBF16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 uint16_t BF16FromF32(float value);
 float F32FromF16(uint16_t bits);
 uint16_t F16FromF32(float value);

@@ -1,6 +1,7 @@
 #include "tests/support/attention_case.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -202,6 +203,7 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
   Random random(request.seed);
   Random layouts(request.seed + 1000);
   Random more(request.seed + 2000);
+  Random most(request.seed + 3000);
   const auto layout = [&] {
     return request.odd_layouts ? static_cast<Layout>(layouts.Below(kLayouts))
                                : Layout::kContiguous;
@@ -379,6 +381,18 @@ AttentionCase::AttentionCase(const CaseRequest& request) {
     description_ += " sink";
   }
 
+  if (most.Chance(5)) {
+    Dropout dropout;
+    dropout.p = static_cast<double>(most.Below(8)) / 8;
+    dropout.seed = (uint64_t{most.Chance(2)} << 32) + request.seed;
+    for (int64_t b = 0; b < batch && request.seed % 2 == 0; ++b) {
+      dropout.sequence_ids.push_back(most.Below(int64_t{1} << 32));
+    }
+    problem_.dropout = dropout;
+    largest_value_ /= 1 - dropout.p;
+    description_ += " dropout " + std::to_string(dropout.p);
+  }
+
   // Keys that nobody sees: their contents must not matter.
   if (!request.poison_hidden) return;
   constexpr double kPoison[] = {std::numeric_limits<double>::quiet_NaN(),
@@ -528,6 +542,35 @@ bool Visible(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
 
 namespace {
 
+// Word `index` of Philox4x32-10, by the paper.
+uint32_t Word(uint64_t seed, std::array<uint64_t, 4> x, int64_t index) {
+  uint64_t k0 = seed & 0xFFFFFFFF, k1 = seed >> 32;
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = 0xD2511F53 * x[0], b = 0xCD9E8D57 * x[2];
+    x = {(b >> 32) ^ x[1] ^ k0, b & 0xFFFFFFFF, (a >> 32) ^ x[3] ^ k1,
+         a & 0xFFFFFFFF};
+    k0 = (k0 + 0x9E3779B9) & 0xFFFFFFFF;
+    k1 = (k1 + 0xBB67AE85) & 0xFFFFFFFF;
+  }
+  return static_cast<uint32_t>(x[static_cast<size_t>(index)]);
+}
+
+}  // namespace
+
+bool IsKept(const AttentionProblem& p, int64_t b, int64_t h, int64_t i,
+            int64_t j) {
+  if (!p.dropout) return true;
+  const std::vector<int64_t>& ids = p.dropout->sequence_ids;
+  const auto as_word = [](int64_t x) { return static_cast<uint64_t>(x); };
+  const int64_t id = ids.empty() ? b : ids[static_cast<size_t>(b)];
+  const uint32_t word =
+      Word(p.dropout->seed,
+           {as_word(j / 4), as_word(i), as_word(h), as_word(id)}, j % 4);
+  return static_cast<double>(word) >= std::floor(p.dropout->p * 0x1p32);
+}
+
+namespace {
+
 template <typename T>
 T Element(const TensorView& view, int64_t b, int64_t h, int64_t i, int64_t d) {
   const int64_t at = b * view.strides[0] + h * view.strides[1] +
@@ -643,7 +686,10 @@ AttentionResult Plain(const AttentionProblem& p, Order order,
     }
     for (int64_t e = 0; e < value_size; ++e) {
       const auto weight = [&](int64_t j) {
-        return weights[static_cast<size_t>(j)];
+        const T all = weights[static_cast<size_t>(j)];
+        if (!p.dropout) return all;
+        return IsKept(p, b, h, i, j) ? all / static_cast<T>(1 - p.dropout->p)
+                                     : T{0};
       };
       // What has no weight may hold anything.
       const T out = SumOfProducts<T>(keys, order, weight, [&](int64_t j) {

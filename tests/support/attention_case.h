@@ -60,6 +60,7 @@ class AttentionCase {
   const AttentionProblem& problem() const { return problem_; }
   const std::string& description() const { return description_; }
   bool GuardsIntact() const;
+  // Of v, times what dropout multiplies weights by.
   double largest_value() const { return largest_value_; }
 
  private:
@@ -73,6 +74,10 @@ class AttentionCase {
 // Whether query i of head h sees key j: the words of mask.h, one key at a time.
 bool Visible(const AttentionProblem& problem, int64_t b, int64_t h, int64_t i,
              int64_t j);
+
+// Whether dropout leaves the weight: the words of attention.h.
+bool IsKept(const AttentionProblem& problem, int64_t b, int64_t h, int64_t i,
+            int64_t j);
 
 // The order in which a plain evaluation adds up products. Each is as good as
 // the others: how far they are from the truth is a matter of chance, which

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include "attention/kernels/bf16_dot-inl.h"
+#include "attention/kernels/dropout-inl.h"
 #include "attention/kernels/flash_ops.h"
 #include "attention/kernels/register_tile-inl.h"
 #include "attention/kernels/score_row-inl.h"
@@ -257,6 +258,14 @@ void Hide(T* s, const uint64_t* visible, int64_t first, int64_t count) {
   HideScores(s, visible, first, count);
 }
 
+template <class Cells, typename T>
+void Drop(T* p, IndexRange run, int64_t first_key, const DropoutRow& row) {
+  constexpr size_t kBytes = sizeof(T) / Cells::kPair;
+  DropWeights<kBytes>(reinterpret_cast<unsigned char*>(p) +
+                          run.begin * static_cast<int64_t>(kBytes),
+                      run.end - run.begin, first_key, row);
+}
+
 uint64_t NotZero(const uint8_t* bytes) { return NotZeroBits(bytes); }
 
 template <typename T>
@@ -287,6 +296,8 @@ FlashOps<T> OpsOn(const char* instruction_set) {
       .hide = Hide<T>,
       .not_zero = NotZero,
       .softmax = Softmax<Cells, T>,
+      .drop = Drop<Cells, T>,
+      .drop_weights = Drop<PlainCells, T>,
       .accumulate = Accumulate<Cells, T>,
       .accumulate_visible = AccumulateVisible<Visible, T>,
       .accumulate_weights = AccumulateVisible<typename Visible::Weights, T>,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "attention/rows_ahead.h"
+#include "attention/score/dropout.h"
 #include "regard/mask.h"
 #include "tensor/simd_target.h"
 
@@ -74,9 +75,16 @@ struct FlashOps {
   // half i of the row.
   void (*softmax)(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
                   const RowState<T>& state);
-  // out[r] = out[r] * factor[r] + p[r] . v over the runs: v column panels of
-  // `panel_rows` rows each, of which the first `skipped` are not meant; out
-  // [rows][columns], columns a multiple of lanes.
+  // p[i] = 0, as softmax leaves a row, where dropout drops key i of the run.
+  // The run begins with key `first_key`, a multiple of 4.
+  void (*drop)(T* p, IndexRange run, int64_t first_key, const DropoutRow& row);
+  // The same for a row as `weights` leaves it.
+  void (*drop_weights)(T* p, IndexRange run, int64_t first_key,
+                       const DropoutRow& row);
+  // out[r] = out[r] * factor[r] + p[r] . v over the runs, which may begin and
+  // end at any even key: v column panels of `panel_rows` rows each, of which
+  // the first `skipped` are not meant; out [rows][columns], columns a multiple
+  // of lanes.
   void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
                      const KeyRuns& runs, int64_t panel_rows, int64_t columns,
                      const T* factor, T* out);

@@ -8,6 +8,7 @@
 #include "attention/output_row.h"
 #include "attention/score/alibi.h"
 #include "attention/score/bias.h"
+#include "attention/score/dropout.h"
 #include "attention/score/sink.h"
 #include "attention/score/softcap.h"
 #include "base/checked.h"
@@ -73,6 +74,14 @@ double Score(const Problem& p, const Row& row, int64_t position, int64_t j) {
   return AddFinite(AddFinite(score, bias), alibi);
 }
 
+// What dropout multiplies a weight by.
+double Kept(const Problem& p, const Row& row, int64_t j) {
+  if (p.dropout == nullptr) return 1;
+  const DropoutRow words =
+      DropoutRowOf(*p.dropout, row.sequence.index, row.head, row.query);
+  return IsDropped(words, j) ? 0 : KeptScale(*p.dropout);
+}
+
 // The executable specification. A score of -infinity stands for a hidden key,
 // and a hidden key's k and v are never read. T is the type of lse and weights.
 template <typename T>
@@ -117,12 +126,13 @@ void ReferenceRow(const Problem& p, const Row& row, const RowScratch& scratch,
     s[i] = hidden ? 0 : std::exp(s[i] - max) / sum * share;
     if (hidden) continue;
 
-    // 5. Output: sum of weight times value.
+    // 5. Output: sum of weight, after dropout, times value.
+    const double weight = s[i] * Kept(p, row, sequence.HeldKey(i));
     for (int64_t begin = 0; begin < p.value_size; begin += kPiece) {
       const int64_t columns = std::min(kPiece, p.value_size - begin);
       double v[kPiece];
       LoadColumns(values, sequence.HeldKey(i), begin, columns, v);
-      for (int64_t e = 0; e < columns; ++e) out[begin + e] += s[i] * v[e];
+      for (int64_t e = 0; e < columns; ++e) out[begin + e] += weight * v[e];
     }
   }
 
