@@ -83,6 +83,47 @@ TEST_P(GoldenTest, SoftcapBiasAndScale) {
   ExpectGolden(p, "softcap");
 }
 
+// q, k and v rounded to 16 bits by PyTorch and by Converted, whose result has
+// to be the same. Behind out and LSE stands the error that PyTorch has when it
+// computes in that type.
+class GoldenHalfTest : public testing::TestWithParam<KernelOnTarget> {
+ protected:
+  void ExpectGolden(DType dtype, const std::string& name) {
+    std::ifstream file(std::string(REGARD_SOURCE_DIR) +
+                       "/tests/golden/attention/" + name + ".txt");
+    ASSERT_TRUE(file.is_open());
+    const Arrays a({1, 2, 30, 24}, {1, 1, 200, 24}, {1, 1, 200, 20}, 20);
+    const Tensor q = Converted(a.q, dtype), k = Converted(a.k, dtype),
+                 v = Converted(a.v, dtype);
+    AttentionProblem p;
+    p.q = q;
+    p.k = k;
+    p.v = v;
+    const AttentionResult r = Attend(p, OptionsFor(GetParam()));
+    Tensor out(DType::kF64, r.out.shape()), lse(DType::kF64, r.lse.shape());
+    for (Tensor* tensor : {&out, &lse}) {
+      for (int64_t i = 0; i < tensor->NumElements(); ++i) {
+        ASSERT_TRUE(file >> tensor->AsMutable<double>()[i]);
+      }
+    }
+    double error_of_pytorch;
+    ASSERT_TRUE(file >> error_of_pytorch);
+    EXPECT_TRUE(AllWithin(r.out, out, 2 * error_of_pytorch));
+    EXPECT_TRUE(AllWithin(r.lse, lse, 2e-6));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, GoldenHalfTest,
+                         testing::ValuesIn(AllKernels(DType::kBF16)),
+                         [](const auto& info) { return info.param.Name(); });
+
+TEST_P(GoldenHalfTest, BF16) { ExpectGolden(DType::kBF16, "bf16"); }
+
+TEST_P(GoldenHalfTest, F16) {
+  if (TypeFor(GetParam().kernel) == DType::kBF16) GTEST_SKIP() << "bf16 alone";
+  ExpectGolden(DType::kF16, "f16");
+}
+
 // Six queries at 600 and on of 700 keys, which are more than a block.
 class GoldenMaskTest : public GoldenTest {
  protected:

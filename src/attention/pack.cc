@@ -139,11 +139,15 @@ const T* Packer<T>::PairsOf(const Rows& rows, int64_t row, Piece piece,
                             T* memory) const {
   const int64_t stride = rows.column_stride;
   const uint16_t* from = rows.Row<uint16_t>(row) + piece.begin * stride;
+  const size_t bytes = static_cast<size_t>(CellsOf(piece.count)) * sizeof(T);
+  if (stride == 1 && piece.count % 2 == 0) {
+    std::memcpy(memory, from, bytes);
+    return memory;
+  }
   uint16_t halves[kPiece + 1];
   for (int64_t c = 0; c < piece.count; ++c) halves[c] = from[c * stride];
   halves[piece.count] = 0;
-  std::memcpy(memory, halves,
-              static_cast<size_t>(CellsOf(piece.count)) * sizeof(T));
+  std::memcpy(memory, halves, bytes);
   return memory;
 }
 

@@ -11,25 +11,27 @@ uint16_t BF16From(double x) { return BF16FromF64(x); }
 uint16_t F16From(float x) { return F16FromF32(x); }
 uint16_t F16From(double x) { return F16FromF64(x); }
 
+// Elements that lie side by side get a loop of their own: vector code.
 template <typename T, typename Stored, typename Convert>
 void LoadAs(const std::byte* row, int64_t stride, int64_t count, T* to,
             Convert convert) {
   const Stored* from = reinterpret_cast<const Stored*>(row);
-  if (stride == 1) {  // a loop of its own, which becomes vector code
-    for (int64_t c = 0; c < count; ++c)
-      to[c] = static_cast<T>(convert(from[c]));
-    return;
-  }
-  for (int64_t c = 0; c < count; ++c) {
-    to[c] = static_cast<T>(convert(from[c * stride]));
-  }
+  const auto load = [&](int64_t step) {
+    for (int64_t c = 0; c < count; ++c) {
+      to[c] = static_cast<T>(convert(from[c * step]));
+    }
+  };
+  stride == 1 ? load(1) : load(stride);
 }
 
 template <typename T, typename Stored, typename Convert>
 void StoreAs(std::byte* row, int64_t stride, int64_t count, const T* values,
              Convert convert) {
   Stored* to = reinterpret_cast<Stored*>(row);
-  for (int64_t c = 0; c < count; ++c) to[c * stride] = convert(values[c]);
+  const auto store = [&](int64_t step) {
+    for (int64_t c = 0; c < count; ++c) to[c * step] = convert(values[c]);
+  };
+  stride == 1 ? store(1) : store(stride);
 }
 
 }  // namespace

@@ -8,13 +8,6 @@
 
 namespace regard::inline v0 {
 
-uint16_t BF16FromF32(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  // Rounding could carry a NaN's payload into infinity: keep it quiet instead.
-  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-
 float F32FromF16(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
   const uint32_t exponent = (bits >> 10) & 31;

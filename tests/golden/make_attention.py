@@ -46,6 +46,22 @@ def hidden_by(function, queries, keys, offset):
     return bias.masked_fill_(~allowed, -torch.inf)[None, None]
 
 
+def write_half(folder, dtype, name):
+    """Inputs rounded to 16 bits: the truth, then the largest error of PyTorch's
+    own evaluation in that type (matmul, softmax, matmul)."""
+    q, k, v = (made(shape, seed).to(dtype)
+               for shape, seed in (((1, 2, 30, 24), 20), ((1, 1, 200, 24), 21),
+                                   ((1, 1, 200, 20), 22)))
+    # Rounded once is all that PyTorch and the test have in common.
+    out, lse = attention(q.double(), k.double(), v.double())
+    scores = (q @ k.repeat_interleave(2, dim=1).transpose(2, 3)) * 24 ** -0.5
+    own = torch.softmax(scores, dim=-1) @ v.repeat_interleave(2, dim=1)
+    assert own.dtype == dtype
+    write(folder, name, out, lse)
+    with open(f"{folder}/{name}.txt", "a") as file:
+        file.write(f"{(own.double() - out).abs().max().item()!r}\n")
+
+
 def write(folder, name, out, lse):
     with open(f"{folder}/{name}.txt", "w") as file:
         for value in torch.cat([out.flatten(), lse.flatten()]).tolist():
@@ -67,6 +83,9 @@ def main(folder):
     same = torch.nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=allowed, enable_gqa=True)
     assert (same - attention(q, k, v, bias=hidden)[0]).abs().max() < 1e-13
+    # 16-bit types
+    write_half(folder, torch.bfloat16, "bf16")
+    write_half(folder, torch.float16, "f16")
     # softcap, bias per head, scale
     bias = made((1, 4, 1, 10), 7)
     write(folder, "softcap",
