@@ -243,7 +243,8 @@ def prepare_torch(row, inputs, stack):
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
         with sdpa_kernel(backend), contextlib.suppress(RuntimeError):
             run()
-            times[backend] = min(seconds(run, 1) for _ in range(2))
+            times[backend] = min(seconds(run, 1, clock_of(row))
+                                 for _ in range(2))
     best = min(times, key=times.get)
     stack.enter_context(sdpa_kernel(best))
     how = "flash" if best == SDPBackend.FLASH_ATTENTION else "math"
@@ -358,16 +359,21 @@ PREPARE = {"torch": prepare_torch, "onnxruntime": prepare_onnx}
 
 
 # ---------------------------------------------------------------- measuring
-def seconds(run, repeats):
-    start = time.perf_counter()
+def clock_of(row):
+    """One thread: processor time, which other programs don't change."""
+    return time.process_time if row.threads == 1 else time.perf_counter
+
+
+def seconds(run, repeats, clock):
+    start = clock()
     for _ in range(repeats):
         run()
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats
 
 
-def repeats_for(run, least):
+def repeats_for(run, least, clock):
     run()
-    return max(1, min(10000, int(least / max(seconds(run, 1), 1e-7)) + 1))
+    return max(1, min(10000, int(least / max(seconds(run, 1, clock), 1e-7)) + 1))
 
 
 # Threads of all three spin for a while after their work; the other's turn
@@ -375,15 +381,15 @@ def repeats_for(run, least):
 PAUSE = 0.02
 
 
-def in_turns(ours, theirs, settings):
+def in_turns(ours, theirs, settings, clock):
     """Seconds of ours and of theirs, one pair a run."""
-    repeats = [repeats_for(run, settings.least) for run in (ours, theirs)]
+    repeats = [repeats_for(run, settings.least, clock) for run in (ours, theirs)]
     pairs, begin = [], time.perf_counter()
     while True:
         pair = []
         for run, count in zip((ours, theirs), repeats):
             time.sleep(PAUSE)
-            pair.append(seconds(run, count))
+            pair.append(seconds(run, count, clock))
         pairs.append(pair)
         done = len(pairs) >= settings.runs
         if done and time.perf_counter() - begin > settings.enough:
@@ -402,7 +408,7 @@ def measure(row, regard, settings):
         theirs, out, what = PREPARE[row.peer](row, inputs, stack)
         ours()
         differs = difference(inputs.out, out)
-        pairs = in_turns(ours, theirs, settings)
+        pairs = in_turns(ours, theirs, settings, clock_of(row))
     ratio = statistics.median(b / a for a, b in pairs)
     return {"peer": row.peer, "how": what, "work": row.work,
             "dtype": row.dtype, "D": row.d, "L": row.lk, "Lq": row.lq,

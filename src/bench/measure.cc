@@ -143,10 +143,15 @@ struct RowMeasurement::State {
   const WorkKind& kind;
   std::unique_ptr<Timed> timed, other;
   std::unique_ptr<Probe> probe;
-  std::vector<double> shares, cpu_shares, seconds, rates, peaks;
-  std::vector<double> ratios, cpu_ratios;
+  std::vector<double> wall_shares, cpu_shares, seconds, rates, peaks, ratios;
   std::optional<int64_t> memory;
 
+  bool ByWallTime() const {
+    return row.threads != 1 || (row.versus && row.Other().threads != 1);
+  }
+  double Clocked(const Cost& cost) const {
+    return ByWallTime() ? cost.wall : cost.cpu;
+  }
   double Amount() const {
     return kind.peak == Peak::kFma ? timed->work->operations()
                                    : timed->work->stream_bytes();
@@ -172,22 +177,18 @@ void RowMeasurement::State::Prepare() {
 }
 
 void RowMeasurement::State::AddRatio(const Cost& cost, const Cost& other_cost) {
-  const double operations = timed->work->operations();
-  const double others = other->work->operations();
-  const Figure figure = row.versus->figure;
-  ratios.push_back(
-      RatioOf(figure, {cost.wall, operations}, {other_cost.wall, others}));
-  cpu_ratios.push_back(
-      RatioOf(figure, {cost.cpu, operations}, {other_cost.cpu, others}));
+  ratios.push_back(RatioOf(row.versus->figure,
+                           {Clocked(cost), timed->work->operations()},
+                           {Clocked(other_cost), other->work->operations()}));
 }
 
 void RowMeasurement::State::AddShare(const Cost& cost, const Cost& peak,
                                      double done) {
-  shares.push_back(Amount() / cost.wall / (done / peak.wall));
+  wall_shares.push_back(Amount() / cost.wall / (done / peak.wall));
   cpu_shares.push_back(Amount() / cost.cpu / (done / peak.cpu));
-  seconds.push_back(cost.wall);
-  rates.push_back(Amount() / cost.wall);
-  peaks.push_back(done / peak.wall);
+  seconds.push_back(Clocked(cost));
+  rates.push_back(Amount() / Clocked(cost));
+  peaks.push_back(done / Clocked(peak));
 }
 
 Cost RowMeasurement::State::RunForMemory() {
@@ -246,14 +247,15 @@ BenchResult RowMeasurement::Result() const {
   result.of = s.kind.peak;
   result.row.instruction_set = s.timed->work->plan().instruction_set();
   result.kernel = s.timed->work->plan().kernel();
-  result.runs = static_cast<int64_t>(s.shares.size());
-  result.share = Median(s.shares);
+  result.runs = static_cast<int64_t>(s.wall_shares.size());
+  result.by_wall_time = s.ByWallTime();
+  result.wall_share = Median(s.wall_shares);
   result.cpu_share = Median(s.cpu_shares);
+  result.share = result.by_wall_time ? result.wall_share : result.cpu_share;
   result.seconds = Median(s.seconds);
   result.rate = Median(s.rates);
   result.peak_rate = Median(s.peaks);
   if (!s.ratios.empty()) result.ratio = Median(s.ratios);
-  if (!s.cpu_ratios.empty()) result.cpu_ratio = Median(s.cpu_ratios);
   result.memory = s.memory;
   result.array_bytes = s.timed->work->array_bytes();
   return result;

@@ -24,14 +24,16 @@ struct BenchResult {
   Peak of = Peak::kFma;
   std::string kernel;
   int64_t runs = 0;
-  // Medians. `share` by wall time; `cpu_share` by processor time, which remains
-  // on a machine whose cores are taken away now and then.
-  double share = 0, cpu_share = 0;
-  double seconds = 0;              // of one call
+  // Medians. Work of one thread is timed by the processor's clock, which stands
+  // still while other programs have the core; work of several by wall time,
+  // since threads that wait for each other cost too.
+  bool by_wall_time = false;
+  double share = 0, wall_share = 0, cpu_share = 0;  // the first is one of both
+  double seconds = 0;                               // of one call
   double rate = 0, peak_rate = 0;  // operations or bytes a second
   // As row.versus says; nothing when it says nothing, or the system tells
   // nothing about memory.
-  std::optional<double> ratio, cpu_ratio;
+  std::optional<double> ratio;
   // Growth of the resident memory beyond inputs and outputs, bytes.
   std::optional<int64_t> memory;
   int64_t array_bytes = 0;  // of q, k, v and out

@@ -37,14 +37,28 @@ TEST(RowMeasurement, HasEveryFigure) {
   EXPECT_EQ(result.of, Peak::kFma);
   EXPECT_EQ(result.kernel, "flash");
   EXPECT_EQ(result.row.instruction_set, UsableInstructionSets().front());
-  EXPECT_GT(result.share, 0);
+  EXPECT_GT(result.wall_share, 0);
   EXPECT_GT(result.cpu_share, 0);
+  EXPECT_FALSE(result.by_wall_time);
+  EXPECT_EQ(result.share, result.cpu_share);
   EXPECT_GT(result.seconds, 0);
   EXPECT_GT(result.peak_rate, 0);
   ASSERT_TRUE(result.ratio);
   EXPECT_GT(*result.ratio, 0);
-  EXPECT_TRUE(result.cpu_ratio);
   EXPECT_EQ(result.Met(), true);
+}
+
+TEST(RowMeasurement, SeveralThreadsGoByWallTime) {
+  const Versus one = {.figure = Figure::kSpeed, .threads = 1};
+  for (const auto& versus : {std::optional<Versus>(), std::optional(one)}) {
+    RowMeasurement measurement(
+        {.d = 16, .lq = 40, .lk = 40, .threads = 2, .versus = versus},
+        {.least_seconds = 0});
+    measurement.Run();
+    const BenchResult result = measurement.Result();
+    EXPECT_TRUE(result.by_wall_time);
+    EXPECT_EQ(result.share, result.wall_share);
+  }
 }
 
 TEST(RowMeasurement, DecodingIsHeldAgainstReading) {
@@ -88,6 +102,7 @@ TEST(Resident, GrowthIsWhatIsTouched) {
 TEST(RowMeasurement, MemoryIsComparedWithAShorterLength) {
   const BenchRow row = {
       .work = "memory",
+      .d = 16,
       .lq = 2048,
       .lk = 2048,
       .hq = 1,

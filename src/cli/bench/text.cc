@@ -105,20 +105,19 @@ std::string MemoryText(const std::vector<BenchResult>& results) {
   return out;
 }
 
-// Wall time counts what others did meanwhile, processor time doesn't.
+// Wall time counts what others did meanwhile, processor time doesn't. They meet
+// the work and its peak alike, but not in the same turn.
 std::string BusyText(const std::vector<BenchResult>& results) {
-  constexpr double kBusy = 1.03;
-  std::vector<double> more;
-  for (const BenchResult& result : results) {
-    more.push_back(result.cpu_share / result.share);
-  }
-  std::nth_element(more.begin(), more.begin() + more.size() / 2, more.end());
-  const double median = more[more.size() / 2];
-  if (median < kBusy) return "";
-  return fmt::format(
-      " The cores had other work too: by processor time half of the shares are "
-      "{:.0f} % larger or more (cpu_share in --json).",
-      100 * (median - 1));
+  constexpr double kBusy = 1.05;
+  const bool waits =
+      std::any_of(results.begin(), results.end(), [](const BenchResult& r) {
+        return r.by_wall_time && (r.cpu_share > kBusy * r.wall_share ||
+                                  r.wall_share > kBusy * r.cpu_share);
+      });
+  return waits ? " Rows of several threads go by wall time, and their threads "
+                 "waited or other programs had the cores: see cpu_share in "
+                 "--json."
+               : "";
 }
 
 }  // namespace
