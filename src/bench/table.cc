@@ -153,20 +153,24 @@ void AddOverDecoding(std::vector<Line>& lines) {
   }
 }
 
+// What has a dot product of bf16, and is AVX3 for everything else.
+constexpr char kBf16Set[] = "AVX3_BF16";
+
 // The narrowest set has no vectors, and the reference kernel serves: short
 // lengths.
 void AddOverInstructionSets(std::vector<Line>& lines) {
   const std::vector<std::string> usable = UsableInstructionSets();
   for (size_t i = 1; i < usable.size(); ++i) {
-    const int64_t length = i + 1 < usable.size() ? k2K : k2K / 16;
+    BenchRow row = {.instruction_set = usable[i]};
+    if (usable[i - 1] == kBf16Set) row.dtype = DType::kBF16;
+    row.lq = row.lk = i + 1 < usable.size() ? k2K : k2K / 16;
     for (const char* work : {"forward", "causal"}) {
-      lines.push_back({.row = {.work = work,
-                               .lq = length,
-                               .lk = length,
-                               .instruction_set = usable[i]}});
+      row.work = work;
+      lines.push_back({.row = row});
     }
-    Line decode = Decode(32, 1, length);
-    decode.row.instruction_set = usable[i];
+    Line decode = Decode(32, 1, row.lk);
+    decode.row.dtype = row.dtype;
+    decode.row.instruction_set = row.instruction_set;
     lines.push_back(decode);
   }
 }
@@ -197,6 +201,13 @@ std::vector<int> ThreadsOf(const Line& line, int asked) {
   if (line.threads == kOneAndTwo) threads = {1, 2};
   std::erase_if(threads, [&](int count) { return count > cores; });
   return threads;
+}
+
+// The bar for bf16 is for processors that have its dot product.
+bool BarIsMeant(const BenchRow& row) {
+  if (row.dtype != DType::kBF16) return true;
+  return (row.instruction_set.empty() ? UsableInstructionSets().front()
+                                      : row.instruction_set) == kBf16Set;
 }
 
 void Shrink(BenchRow& row) {
@@ -230,6 +241,7 @@ void AddRows(const std::vector<Line>& lines, const TableChoice& choice,
       if (!row.instruction_set.empty()) continue;
       row.instruction_set = choice.instruction_set;
     }
+    if (!BarIsMeant(row)) row.bar.reset();
     if (choice.quick) Shrink(row);
     for (const int threads : ThreadsOf(line, choice.threads)) {
       row.threads = threads;

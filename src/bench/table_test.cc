@@ -42,7 +42,21 @@ TEST(BenchTable, NoRowStandsTwice) {
 }
 
 TEST(BenchTable, PlainRowsHaveBars) {
-  for (const BenchRow& row : ChooseRows({})) EXPECT_TRUE(row.bar) << row.work;
+  for (const BenchRow& row : ChooseRows({})) {
+    EXPECT_TRUE(row.bar || row.dtype == DType::kBF16) << row.work;
+  }
+}
+
+TEST(BenchTable, Bf16HasBarsWhereTheProcessorHasItsDotProduct) {
+  for (const char* set : {"AVX3_BF16", "AVX3", "SSE4"}) {
+    const std::vector<BenchRow> rows = ChooseRows(
+        {.works = {"forward"}, .dtype = DType::kBF16, .instruction_set = set});
+    ASSERT_FALSE(rows.empty());
+    for (const BenchRow& row : rows) {
+      EXPECT_EQ(row.bar.has_value(), set == std::string("AVX3_BF16")) << set;
+      EXPECT_EQ(row.versus->figure, Figure::kSpeed);
+    }
+  }
 }
 
 TEST(BenchTable, TwoThreadsHaveBarsOfTheirOwn) {

@@ -51,8 +51,9 @@ void ExpectRow(const Json& row) {
   EXPECT_FALSE(row.Find("isa")->AsString("").empty());
   EXPECT_FALSE(row.Find("kernel")->AsString("").empty());
   const std::string of = row.Find("of")->AsString("");
-  EXPECT_EQ(of == "read", row.Find("work")->AsString("") == "decode");
   EXPECT_TRUE(of == "read" || of == "fma");
+  const std::string work = row.Find("work")->AsString("");
+  EXPECT_NE(of, work == "decode" ? "fma" : work == "forward" ? "read" : "");
   EXPECT_EQ(row.Find("ratio_to")->IsNull(), row.Find("ratio_of")->IsNull());
 }
 
@@ -71,7 +72,8 @@ TEST(BenchTest, Json) {
        {"forward", "causal", "window", "mask", "bias", "decode", "memory"}) {
     EXPECT_EQ(works.count(std::string("\"") + work + "\""), 1u) << work;
   }
-  EXPECT_EQ(Values(rows, "isa").size(), 1u);
+  // The widest, and for bf16 perhaps a level of its own.
+  EXPECT_LE(Values(rows, "isa").size(), 2u);
 }
 
 // A share of the peak can't be much above 1. Long enough that the clock can be
