@@ -263,6 +263,15 @@ REGARD_API regard_status regard_alibi_slopes(int64_t heads, double* slopes);
  * without. */
 REGARD_API regard_status regard_problem_set_sink_logit(
     regard_problem* problem, const regard_tensor* sink_logit);
+/* Dropout on the weights, for training: each becomes 0 with probability p, in
+ * [0, 1), the others are multiplied by 1 / (1 - p); lse and returned weights
+ * are those before. What is dropped follows from seed, sequence id, head, query
+ * and key alone (Philox4x32-10; attention.h has the counter). `sequence_ids`:
+ * one for each of `sequences` batch entries, from 0 to 2^32 - 1, copied; NULL:
+ * 0, 1, 2 ... p of 0 takes dropout away again. */
+REGARD_API regard_status
+regard_problem_set_dropout(regard_problem* problem, double p, uint64_t seed,
+                           int64_t sequences, const int64_t* sequence_ids);
 
 /* The queries alone, for a problem whose keys are set otherwise. */
 REGARD_API regard_status regard_problem_set_q(regard_problem* problem,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 #include <string_view>
 
 namespace regard::inline v0 {
@@ -85,6 +86,16 @@ regard_status Report(const char* function) noexcept {
     message << "unexpected exception";
     return REGARD_ERROR_INTERNAL;
   }
+}
+
+std::vector<int64_t> Copied(const int64_t* list, int64_t count,
+                            const char* name) {
+  if (count < 0) {
+    throw Error(ErrorKind::kArgument, name,
+                std::to_string(count) + " is negative");
+  }
+  if (list == nullptr) return {};
+  return {list, list + count};
 }
 
 }  // namespace regard::inline v0

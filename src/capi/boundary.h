@@ -2,6 +2,9 @@
 #ifndef REGARD_SRC_CAPI_BOUNDARY_H_
 #define REGARD_SRC_CAPI_BOUNDARY_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "regard/error.h"
 #include "regard/regard_c.h"
 
@@ -33,6 +36,11 @@ T& Required(T* pointer, const char* name) {
   if (pointer == nullptr) throw Error(ErrorKind::kArgument, name, "is NULL");
   return *pointer;
 }
+
+// A copy of a list that may be NULL: empty. Error (kArgument) where `count`,
+// which is called `name`, is negative.
+std::vector<int64_t> Copied(const int64_t* list, int64_t count,
+                            const char* name);
 
 // A new handle; the place for it is looked at first.
 template <typename T>

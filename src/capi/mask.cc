@@ -77,11 +77,6 @@ class FunctionsOfC : public regard::MaskFunction {
   void* user_;
 };
 
-std::vector<int64_t> Copied(const int64_t* lengths, int64_t batch) {
-  if (lengths == nullptr) return {};
-  return {lengths, lengths + batch};
-}
-
 }  // namespace
 
 regard_status regard_mask_create(regard_mask** mask) {
@@ -115,11 +110,8 @@ regard_status regard_mask_and_lengths(regard_mask* mask, int64_t batch,
                                       const int64_t* query,
                                       const int64_t* key) {
   return And("regard_mask_and_lengths", mask, [&] {
-    if (batch < 0) {
-      throw regard::Error(regard::ErrorKind::kArgument, "batch",
-                          std::to_string(batch) + " is negative");
-    }
-    return Mask::Lengths(Copied(query, batch), Copied(key, batch));
+    return Mask::Lengths(regard::Copied(query, batch, "batch"),
+                         regard::Copied(key, batch, "batch"));
   });
 }
 

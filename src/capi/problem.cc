@@ -115,6 +115,18 @@ regard_status regard_problem_set_sink_logit(regard_problem* problem,
   });
 }
 
+regard_status regard_problem_set_dropout(regard_problem* problem, double p,
+                                         uint64_t seed, int64_t sequences,
+                                         const int64_t* sequence_ids) {
+  return Guard("regard_problem_set_dropout", [&] {
+    regard::AttentionProblem& value = Required(problem, "problem").value;
+    regard::Dropout dropout = {
+        p, seed, regard::Copied(sequence_ids, sequences, "sequences")};
+    value.dropout.reset();
+    if (p != 0) value.dropout = std::move(dropout);
+  });
+}
+
 regard_status regard_problem_set_query_starts(regard_problem* problem,
                                               const regard_tensor* starts) {
   return Guard("regard_problem_set_query_starts", [&] {

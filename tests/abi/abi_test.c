@@ -344,6 +344,25 @@ static void TestAlibiAndSink(void) {
   TearDown(&f);
 }
 
+static void TestDropout(void) {
+  static const int64_t id[] = {7};
+  Fixture f;
+  SetUp(&f);
+  /* Halves of 2, 4 and 12 stay, twice as heavy. */
+  CHECK_OK(regard_problem_set_dropout(f.problem, 0.5, 1, 0, NULL));
+  CHECK(Gives(&f, 12, 4.0 / 3, 4.0 / 3));
+  CHECK_OK(regard_problem_set_dropout(f.problem, 0.5, 1, 1, id));
+  CHECK(Gives(&f, 32.0 / 3, 28.0 / 3, 32.0 / 3));
+  CHECK_OK(regard_problem_set_dropout(f.problem, 0, 1, 0, NULL));
+  CHECK(Gives(&f, 6, 6, 6));
+  CHECK_OK(regard_problem_set_dropout(f.problem, 1, 1, 0, NULL));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "dropout");
+  CHECK_FAILS(regard_problem_set_dropout(f.problem, 0.5, 1, -1, id),
+              REGARD_ERROR_ARGUMENT, "sequences: -1 is negative");
+  TearDown(&f);
+}
+
 static void TestOutputs(void) {
   Fixture f;
   SetUp(&f);
@@ -795,6 +814,7 @@ int main(void) {
   TestQueryOffset();
   TestScores();
   TestAlibiAndSink();
+  TestDropout();
   TestOutputs();
   TestTypes();
   TestOptions();
