@@ -52,6 +52,13 @@ TEST_F(PlanTest, NamesAreAnsweredWithTheKnownOnes) {
               HasSubstr(UsableInstructionSets().front()));
 }
 
+// For tests of how the fast kernels share the work: without vectors the
+// reference has it all.
+#define SKIP_WITHOUT_VECTORS()                        \
+  if (!HasVectors(UsableInstructionSets().front())) { \
+    GTEST_SKIP() << "no vectors on this machine";     \
+  }
+
 TEST_F(PlanTest, NegativeNumbersOfThreadsAreRefused) {
   EXPECT_EQ(Message({.threads = -1}),
             "AttentionPlan: threads: -1 is negative: use 0 for all cores");
@@ -72,6 +79,7 @@ TEST_F(PlanTest, EveryRefusalHasAReason) {
 // The choice depends on the query length (and type, sizes, instruction set), on
 // nothing else.
 TEST_F(PlanTest, ShortQueriesAreReadInPlace) {
+  SKIP_WITHOUT_VECTORS();
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const int64_t heads : {1, 2, 64}) {
       for (const int64_t queries : {1, 8, 9}) {
@@ -151,6 +159,7 @@ TEST_F(PlanTest, TheForcedInstructionSetIsTheOneThatRuns) {
 // The level with the dot product of bf16 serves q, k and v of that type, and is
 // AVX3 for all others.
 TEST_F(PlanTest, TheDotProductOfBF16) {
+  SKIP_WITHOUT_VECTORS();
   const Tensor brain(DType::kBF16, {1, 2, 100, 16});
   problem_.q = brain;
   EXPECT_THAT(AttentionPlan(problem_).Describe(),
@@ -273,6 +282,7 @@ TEST_F(PlanTest, RunTakesWhatIsSmaller) {
 }
 
 TEST_F(PlanTest, RunRefusesWhatIsLarger) {
+  SKIP_WITHOUT_VECTORS();
   AttentionPlan plan(problem_);
   const auto message = [&](const AttentionProblem& p) -> std::string {
     Tensor out(DType::kF32, {p.q.shape[0], p.q.shape[1], p.q.shape[2], 16});
@@ -307,6 +317,7 @@ TEST_F(PlanTest, RunRefusesWhatIsLarger) {
 
 // Prompts and tokens in one call: each by the kernel that it would get alone.
 TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
+  SKIP_WITHOUT_VECTORS();
   const int64_t starts[4] = {0, 1, 99, 100};
   problem_.query_starts = problem_.key_starts = TensorView(starts, {4});
   const AttentionPlan plan(problem_);
@@ -318,6 +329,7 @@ TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
                         "reference: slower than flash"));
   EXPECT_THAT(plan.Describe(), HasSubstr("tiles: decode: "));
   const std::string narrowest = BuiltInstructionSets().back();
+  if (HasVectors(narrowest)) return;
   const AttentionPlan slow(problem_, {.instruction_set = narrowest});
   EXPECT_EQ(slow.kernel(), "reference");
   EXPECT_THAT(slow.Describe(), HasSubstr("reference: chosen\n"));
