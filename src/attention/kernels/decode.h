@@ -7,8 +7,10 @@
 
 namespace regard::inline v0 {
 
-// Up to this query length the plan prefers it. (Asked by name, it serves any.)
-inline constexpr int64_t kShortQueryLength = 8;
+// Up to this query length the plan prefers it: packing keys and values, which
+// the other kernels do, costs more than it gains (docs/benchmarking.md). Asked
+// by name, it serves any.
+inline constexpr int64_t kShortQueryLength = 32;
 
 std::string DecodeRefusal(const KernelRequest& request);
 KernelNeeds DecodeNeeds(const KernelRequest& request);
