@@ -132,6 +132,16 @@ struct Part {
   T* sum;  // [unit_rows]
 };
 
+// Values of a few keys that follow each other in memory.
+template <typename T>
+struct ValueRows {
+  const StoredOps<T>* ops;
+  const std::byte* first;
+  int64_t stride, row_bytes;  // from row to row, in elements and in bytes
+  int64_t count, columns;
+  const std::byte* Row(int64_t i) const { return first + i * row_bytes; }
+};
+
 // A worker's memory.
 template <typename T>
 struct DecodeWorker {
@@ -194,6 +204,7 @@ class DecodeLoop {
                          const Worker& worker) const;
   void FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
                 const Worker& worker) const;
+  const StoredOps<T>* InPlace(const Rows& rows, int64_t columns) const;
   void Products(const Unit& unit, IndexRange rows, IndexRange keys, T* s,
                 const Worker& worker) const;
   ScoreRow ScoreRowOf(const Unit& unit, int64_t row) const;
@@ -457,6 +468,16 @@ void DecodeLoop<T>::FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
   *w.run_count = count;
 }
 
+// How rows can be read where they lie; nullptr where they have to be copied.
+template <typename T>
+const StoredOps<T>* DecodeLoop<T>::InPlace(const Rows& rows,
+                                           int64_t columns) const {
+  const bool whole = columns % decode_.lanes == 0;
+  return rows.column_stride == 1 && (decode_.reads_tails || whole)
+             ? decode_.For(rows.dtype)
+             : nullptr;
+}
+
 template <typename T>
 void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
                              T* s, const Worker& w) const {
@@ -464,19 +485,19 @@ void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
   const int64_t depth = geometry_.depth;
   const T* q = w.q + (rows.begin - unit.rows.begin) * depth;
   const int64_t count = rows.end - rows.begin;
-  if (k.IsPlain<T>() && (decode_.reads_tails || depth == p_.head_size)) {
+  if (const StoredOps<T>* ops = InPlace(k, p_.head_size)) {
     for (int64_t end, j = keys.begin; j < keys.end; j = end) {
       end = k.RunEnd(j, keys.end);
-      decode_.scores(count, q, depth, k.Row<T>(j), k.row_stride, p_.head_size,
-                     end - j, s + (j - keys.begin));
+      ops->scores(count, q, depth, k.At(j), k.row_stride, p_.head_size, end - j,
+                  s + (j - keys.begin));
     }
     return;
   }
   for (int64_t j = keys.begin; j < keys.end; j += kCopiedRows) {
     const int64_t copied = std::min(kCopiedRows, keys.end - j);
     CopyRows(k, j, copied, p_.head_size, depth, w.copied);
-    decode_.scores(count, q, depth, w.copied, depth, depth, copied,
-                   s + (j - keys.begin));
+    decode_.same->scores(count, q, depth, w.copied, depth, depth, copied,
+                         s + (j - keys.begin));
   }
 }
 
@@ -524,39 +545,42 @@ void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
 
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
-  ForValues(
-      unit, span, w,
-      [&](int64_t i, const T* v, int64_t stride, int64_t n, int64_t columns) {
-        decode_.accumulate(count, w.scores + i, v, stride, n, columns, out,
-                           geometry_.columns);
-      });
+  ForValues(unit, span, w, [&](int64_t i, const ValueRows<T>& v) {
+    v.ops->accumulate(count, w.scores + i, v.first, v.stride, v.count,
+                      v.columns, out, geometry_.columns);
+  });
   // A hidden value that isn't finite must not even be multiplied by 0.
   if (!AllFinite(out, count * geometry_.columns)) {
     SelectedValues(unit, rows, block, part, w);
   }
 }
 
-// Calls add(i, v, v_stride, n, columns) for the values of keys i to i + n of
-// the span, those that some row may see, in order.
+// Calls add(i, values) for the values of the keys from i on of the span, those
+// that some row may see, in order.
 template <typename T>
 template <typename Add>
 void DecodeLoop<T>::ForValues(const Unit& unit, IndexRange span,
                               const Worker& w, const Add& add) const {
   const Rows v = p_.Values(unit.sequence, unit.kv_head);
-  const bool in_place = v.IsPlain<T>() && (decode_.reads_tails ||
-                                           geometry_.columns == p_.value_size);
+  const StoredOps<T>* in_place = InPlace(v, p_.value_size);
+  const int64_t width = geometry_.columns;
   for (const IndexRange& run :
        std::span(w.runs, static_cast<size_t>(*w.run_count))) {
-    for (int64_t end, j = run.begin; in_place && j < run.end; j = end) {
-      end = v.RunEnd(j, run.end);
-      add(j - span.begin, v.Row<T>(j), v.row_stride, end - j, p_.value_size);
-    }
-    if (in_place) continue;
-    for (int64_t copied, j = run.begin; j < run.end; j += copied) {
-      copied = std::min(ToPieceEnd(j), run.end - j);
-      CopyRows(v, j, copied, p_.value_size, geometry_.columns, w.copied);
-      add(j - span.begin, w.copied, geometry_.columns, copied,
-          geometry_.columns);
+    for (int64_t end, j = run.begin; j < run.end; j = end) {
+      ValueRows<T> values;
+      if (in_place != nullptr) {
+        end = v.RunEnd(j, run.end);
+        values = {in_place,     v.At(j),
+                  v.row_stride, v.row_stride * v.item_size,
+                  end - j,      p_.value_size};
+      } else {
+        end = std::min(j + ToPieceEnd(j), run.end);
+        CopyRows(v, j, end - j, p_.value_size, width, w.copied);
+        values = {decode_.same, reinterpret_cast<const std::byte*>(w.copied),
+                  width,        width * static_cast<int64_t>(sizeof(T)),
+                  end - j,      width};
+      }
+      add(j - span.begin, values);
     }
   }
 }
@@ -578,15 +602,14 @@ void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
   Drop(unit, rows, span, w);
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
-  ForValues(
-      unit, span, w,
-      [&](int64_t i, const T* v, int64_t stride, int64_t n, int64_t columns) {
-        for (int64_t r = 0; r < count; ++r) {
-          decode_.accumulate_visible(
-              w.scores + r * kScoreStride<T> + i, v, stride, n, columns,
-              w.hidden + r * kKeysPerBlock<T> + i, out + r * geometry_.columns);
-        }
-      });
+  ForValues(unit, span, w, [&](int64_t i, const ValueRows<T>& v) {
+    for (int64_t r = 0; r < count; ++r) {
+      v.ops->accumulate_visible(w.scores + r * kScoreStride<T> + i, v.first,
+                                v.stride, v.count, v.columns,
+                                w.hidden + r * kKeysPerBlock<T> + i,
+                                out + r * geometry_.columns);
+    }
+  });
 }
 
 template <typename T>
@@ -614,14 +637,13 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
     MarkHidden(1, count, w);
     ops_.weights(w.scores, count, terms_.scale().log2_scale, max, sum);
     Drop(unit, {row, row + 1}, span, w);
-    const auto add = [&](int64_t i, const T* v, int64_t stride, int64_t n,
-                         int64_t columns) {
-      for (int64_t end, j = 0; j < n; j = end) {
-        end = std::min(n, j + ToPieceEnd(span.begin + i + j));
+    const auto add = [&](int64_t i, const ValueRows<T>& v) {
+      for (int64_t end, j = 0; j < v.count; j = end) {
+        end = std::min(v.count, j + ToPieceEnd(span.begin + i + j));
         std::fill(w.piece, w.piece + geometry_.columns, -T{0});
-        decode_.accumulate_visible(w.scores + i + j, v + j * stride, stride,
-                                   end - j, columns, w.hidden + i + j, w.piece);
-        for (int64_t e = 0; e < columns; ++e) w.refined[e] += w.piece[e];
+        v.ops->accumulate_visible(w.scores + i + j, v.Row(j), v.stride, end - j,
+                                  v.columns, w.hidden + i + j, w.piece);
+        for (int64_t e = 0; e < v.columns; ++e) w.refined[e] += w.piece[e];
       }
     };
     ForValues(unit, span, w, add);

@@ -42,10 +42,62 @@ constexpr bool kReadsTails = true;
 constexpr bool kReadsTails = false;  // MaskedLoad reads what it drops
 #endif
 
+// f16 below AVX2 is converted wrongly by Highway 1.0.3 at infinity and NaN.
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
+constexpr bool kConvertsF16 = true;
+#else
+constexpr bool kConvertsF16 = false;
+#endif
+
 // Additions of a chain: longer dot products are summed in pieces.
 constexpr int64_t kMaxChain = 64;
 
 // ---------------------------------------------------------------- memory
+
+struct BF16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+
+template <class D>
+HWY_INLINE hn::Vec<D> FromStored(D d, BF16,
+                                 hn::Vec<hn::Rebind<uint16_t, D>> bits) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> FromStored(D d, F16,
+                                 hn::Vec<hn::Rebind<uint16_t, D>> bits) {
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits));
+}
+
+// A vector of elements stored in the type of D, bf16 or f16.
+template <class D, typename S>
+HWY_INLINE hn::Vec<D> LoadStored(D d, const S* from) {
+  if constexpr (sizeof(S) == 2) {
+    const hn::Rebind<uint16_t, D> half;
+    const auto* bits = reinterpret_cast<const uint16_t*>(from);
+    return FromStored(d, S(), hn::LoadU(half, bits));
+  } else {
+    return hn::LoadU(d, from);
+  }
+}
+
+// The same of `count` elements, 0 behind them. What lies there is not read.
+template <class D, typename S>
+HWY_INLINE hn::Vec<D> LoadTail(D d, const S* from, int64_t count) {
+  if constexpr (sizeof(S) == 2) {
+    const hn::Rebind<uint16_t, D> half;
+    HWY_ALIGN uint16_t bits[HWY_LANES(float)] = {};
+    for (int64_t i = 0; i < count; ++i) bits[i] = from[i].bits;
+    return FromStored(d, S(), hn::Load(half, bits));
+  } else {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
+  }
+}
 
 // Few rows are bound by memory. What they read, they read in order of
 // addresses, one key after the other: the hardware then fetches ahead by
@@ -54,9 +106,11 @@ constexpr int64_t kMaxChain = 64;
 // order of addresses too. Up to these row counts the first way was the faster
 // one; of values it takes sums of 2 rows x 8 vectors.
 #if HWY_TARGET <= HWY_AVX3
-constexpr int64_t kStreamedScoreRows = 6;
+template <typename S>
+constexpr int64_t kStreamedScoreRows = sizeof(S) == 2 ? 2 : 6;
 constexpr int64_t kStreamedValueRows = 8;
 #else
+template <typename S>
 constexpr int64_t kStreamedScoreRows = 2;
 constexpr int64_t kStreamedValueRows = 0;
 #endif
@@ -217,9 +271,9 @@ using ScoreSums = V[kRows][kTileKeys];
 
 // Adds the products of elements [begin, end) of kRows rows and kTileKeys keys,
 // one key after the other.
-template <int kRows, typename T, class V>
+template <int kRows, typename T, typename S, class V>
 HWY_INLINE void AddKeyByKey(const ScoresArgs<T>& a,
-                            const T* const (&k)[kTileKeys], int64_t begin,
+                            const S* const (&k)[kTileKeys], int64_t begin,
                             int64_t end, ScoreSums<kRows, V>& sums) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
@@ -233,19 +287,18 @@ HWY_INLINE void AddKeyByKey(const ScoresArgs<T>& a,
       }
     };
     int64_t i = begin;
-    for (; i + kLanes <= end; i += kLanes) multiply(i, hn::LoadU(d, k[j] + i));
+    for (; i + kLanes <= end; i += kLanes) multiply(i, LoadStored(d, k[j] + i));
     if (kReadsTails && i < end) {
-      const auto mask = hn::FirstN(d, static_cast<size_t>(end - i));
-      multiply(i, hn::MaskedLoad(mask, d, k[j] + i));
+      multiply(i, LoadTail(d, k[j] + i, end - i));
     }
   }
 }
 
 // The same, the keys side by side: a loaded q serves all of them. Fetches
 // `lines` lines per vector of a row.
-template <int kRows, typename T, class V>
+template <int kRows, typename T, typename S, class V>
 HWY_INLINE void AddSideBySide(const ScoresArgs<T>& a,
-                              const T* const (&k)[kTileKeys], int64_t begin,
+                              const S* const (&k)[kTileKeys], int64_t begin,
                               int64_t end, Fetcher& fetcher, int64_t lines,
                               ScoreSums<kRows, V>& sums) {
   const hn::ScalableTag<T> d;
@@ -263,23 +316,21 @@ HWY_INLINE void AddSideBySide(const ScoresArgs<T>& a,
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) {
     fetcher.Lines(lines);
-    multiply(i, {hn::LoadU(d, k[0] + i), hn::LoadU(d, k[1] + i),
-                 hn::LoadU(d, k[2] + i), hn::LoadU(d, k[3] + i)});
+    multiply(i, {LoadStored(d, k[0] + i), LoadStored(d, k[1] + i),
+                 LoadStored(d, k[2] + i), LoadStored(d, k[3] + i)});
   }
   if (kReadsTails && i < end) {
-    const auto mask = hn::FirstN(d, static_cast<size_t>(end - i));
-    multiply(
-        i,
-        {hn::MaskedLoad(mask, d, k[0] + i), hn::MaskedLoad(mask, d, k[1] + i),
-         hn::MaskedLoad(mask, d, k[2] + i), hn::MaskedLoad(mask, d, k[3] + i)});
+    multiply(i,
+             {LoadTail(d, k[0] + i, end - i), LoadTail(d, k[1] + i, end - i),
+              LoadTail(d, k[2] + i, end - i), LoadTail(d, k[3] + i, end - i)});
   }
 }
 
 // Scores of kRows rows x kTileKeys keys; key by key, or side by side with
 // `lines` to fetch.
-template <int kRows, bool kKeyByKey, typename T>
+template <int kRows, bool kKeyByKey, typename T, typename S>
 HWY_INLINE void ScoreTile(const ScoresArgs<T>& a,
-                          const T* const (&k)[kTileKeys], Fetcher& fetcher,
+                          const S* const (&k)[kTileKeys], Fetcher& fetcher,
                           int64_t lines) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
@@ -307,9 +358,9 @@ HWY_INLINE void ScoreTile(const ScoresArgs<T>& a,
 }
 
 // Scores of the rows from `row` on against one tile of keys.
-template <typename T>
+template <typename T, typename S>
 HWY_INLINE void ScoreTiles(ScoresArgs<T> a, int64_t rows,
-                           const T* const (&k)[kTileKeys], Fetcher fetcher,
+                           const S* const (&k)[kTileKeys], Fetcher fetcher,
                            int64_t lines) {
   while (rows > 0) {
     fetcher.Begin(1);
@@ -328,9 +379,9 @@ HWY_INLINE void ScoreTiles(ScoresArgs<T> a, int64_t rows,
 
 // The same for few rows: the first two stream the keys, the others find them in
 // the cache.
-template <typename T>
+template <typename T, typename S>
 HWY_INLINE void StreamedScoreTiles(ScoresArgs<T> a, int64_t rows,
-                                   const T* const (&k)[kTileKeys]) {
+                                   const S* const (&k)[kTileKeys]) {
   Fetcher none;
   if (rows == 1) return ScoreTile<1, true>(a, k, none, 0);
   ScoreTile<2, true>(a, k, none, 0);
@@ -339,11 +390,13 @@ HWY_INLINE void StreamedScoreTiles(ScoresArgs<T> a, int64_t rows,
   ScoreTiles(a, rows - 2, k, none, 0);
 }
 
-template <typename T>
-void Scores(int64_t rows, const T* q, int64_t q_stride, const T* k,
+template <typename T, typename S>
+void Scores(int64_t rows, const T* q, int64_t q_stride, const void* stored,
             int64_t k_stride, int64_t depth, int64_t count, T* s) {
-  constexpr int64_t kLinesPerStep =
-      static_cast<int64_t>(kTileKeys * HWY_LANES(T) * sizeof(T) / kLineBytes);
+  const S* const k = static_cast<const S*>(stored);
+  constexpr int64_t kLinesPerStep = HWY_MAX(
+      1,
+      static_cast<int64_t>(kTileKeys * HWY_LANES(T) * sizeof(S) / kLineBytes));
   MemoryRows keys(k, k_stride, depth);
   const int64_t ahead = kKeyBytesAhead / keys.bytes();
   const int64_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
@@ -354,10 +407,10 @@ void Scores(int64_t rows, const T* q, int64_t q_stride, const T* k,
     const auto key = [&](int64_t i) HWY_ATTR {
       return k + HWY_MIN(i, count - 1) * k_stride;
     };
-    const T* const tile[kTileKeys] = {key(j), key(j + 1), key(j + 2),
+    const S* const tile[kTileKeys] = {key(j), key(j + 1), key(j + 2),
                                       key(j + 3)};
     const ScoresArgs<T> args = {q, q_stride, depth, s + j};
-    if (rows <= kStreamedScoreRows) {
+    if (rows <= kStreamedScoreRows<S>) {
       StreamedScoreTiles(args, rows, tile);
     } else {
       ScoreTiles(args, rows, tile, Fetcher(keys, j + ahead, kTileKeys, tiles),
@@ -368,10 +421,10 @@ void Scores(int64_t rows, const T* q, int64_t q_stride, const T* k,
 
 // ---------------------------------------------------------------- output
 
-template <typename T>
+template <typename T, typename S>
 struct AccumulateArgs {
   const T* p;  // [kRows][kScoreStride]
-  const T* v;
+  const S* v;
   int64_t v_stride, count;
   T* out;
   int64_t out_stride;
@@ -379,15 +432,14 @@ struct AccumulateArgs {
 
 // kRows rows x kVectors vectors of columns; of the last one `last` columns when
 // kTail. Fetches for one of `tiles` tiles of rows.
-template <int kRows, int kVectors, bool kTail, typename T>
-HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
+template <int kRows, int kVectors, bool kTail, typename T, typename S>
+HWY_INLINE void AccumulatePanel(const AccumulateArgs<T, S>& a, int64_t column,
                                 int64_t last, int64_t tiles, Fetcher& fetcher) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int64_t kPanelBytes =
-      kVectors * kLanes * static_cast<int64_t>(sizeof(T));
+      kVectors * kLanes * static_cast<int64_t>(sizeof(S));
   using V = hn::Vec<decltype(d)>;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(kTail ? last : kLanes));
   V sums[kRows][kVectors];
   HWY_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
@@ -399,16 +451,16 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
   fetcher.Begin(kVectors);
   const int64_t lines =
       (kPanelBytes + tiles * kLineBytes - 1) / (tiles * kLineBytes);
-  const T* v = a.v + column;
+  const S* v = a.v + column;
   for (int64_t i = 0; i < a.count; ++i) {
     fetcher.Lines(lines);
     V loaded[kVectors];
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) {
       if (kTail && j == kVectors - 1) {
-        loaded[j] = hn::MaskedLoad(mask, d, v + j * kLanes);
+        loaded[j] = LoadTail(d, v + j * kLanes, last);
       } else {
-        loaded[j] = hn::LoadU(d, v + j * kLanes);
+        loaded[j] = LoadStored(d, v + j * kLanes);
       }
     }
     HWY_UNROLL(4)
@@ -430,8 +482,8 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, int64_t column,
   }
 }
 
-template <int kRows, typename T>
-HWY_INLINE void AccumulateTile(const AccumulateArgs<T>& a, int64_t columns,
+template <int kRows, typename T, typename S>
+HWY_INLINE void AccumulateTile(const AccumulateArgs<T, S>& a, int64_t columns,
                                int64_t tiles, Fetcher& fetcher) {
   constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int kWide = HWY_MIN(8, kTileSums / kRows);
@@ -449,8 +501,8 @@ HWY_INLINE void AccumulateTile(const AccumulateArgs<T>& a, int64_t columns,
 }
 
 // All rows, kTileRows at a time.
-template <int kTileRows, typename T>
-HWY_INLINE void AccumulateChunk(AccumulateArgs<T> a, int64_t rows,
+template <int kTileRows, typename T, typename S>
+HWY_INLINE void AccumulateChunk(AccumulateArgs<T, S> a, int64_t rows,
                                 int64_t columns, Fetcher fetcher) {
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   for (; rows > 0; rows -= kTileRows) {
@@ -466,18 +518,19 @@ HWY_INLINE void AccumulateChunk(AccumulateArgs<T> a, int64_t rows,
   }
 }
 
-template <typename T>
-void Accumulate(int64_t rows, const T* p, const T* v, int64_t v_stride,
+template <typename T, typename S>
+void Accumulate(int64_t rows, const T* p, const void* stored, int64_t v_stride,
                 int64_t count, int64_t columns, T* out, int64_t out_stride) {
+  const S* const v = static_cast<const S*>(stored);
   MemoryRows values(v, v_stride, columns);
   const int64_t ahead = kValueBytesAhead / values.bytes();
   const int64_t tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
   const int64_t vectors = (columns + HWY_LANES(T) - 1) / HWY_LANES(T);
   for (int64_t i = 0; i < count; i += kChunk) {
     values.FetchPages(i, kChunk);
-    const AccumulateArgs<T> args = {p + i,    v + i * v_stride,
-                                    v_stride, HWY_MIN(kChunk, count - i),
-                                    out,      out_stride};
+    const AccumulateArgs<T, S> args = {p + i,    v + i * v_stride,
+                                       v_stride, HWY_MIN(kChunk, count - i),
+                                       out,      out_stride};
     if (rows <= kStreamedValueRows) {
       AccumulateChunk<2>(args, rows, columns, Fetcher());
     } else {
@@ -489,11 +542,13 @@ void Accumulate(int64_t rows, const T* p, const T* v, int64_t v_stride,
 }
 
 // In the same order of additions as above.
-template <typename T>
-void AccumulateVisible(const T* p, const T* v, int64_t v_stride, int64_t count,
-                       int64_t columns, const uint8_t* hidden, T* out) {
+template <typename T, typename S>
+void AccumulateVisible(const T* p, const void* stored, int64_t v_stride,
+                       int64_t count, int64_t columns, const uint8_t* hidden,
+                       T* out) {
+  const S* const v = static_cast<const S*>(stored);
   Fetcher none;
-  AccumulateArgs<T> args = {p, v, v_stride, 1, out, 0};
+  AccumulateArgs<T, S> args = {p, v, v_stride, 1, out, 0};
   for (int64_t i = 0; i < count; ++i) {
     if (hidden[i]) continue;
     args.p = p + i;
@@ -522,21 +577,42 @@ void Merge(const T* part, T part_max, T part_sum, T log2_scale, int64_t columns,
   }
 }
 
-template <typename T>
-const DecodeOps<T>* Ops() {
-  static const DecodeOps<T> ops = {
-      .lanes = HWY_LANES(T),
-      .reads_tails = kReadsTails,
-      .scores = Scores<T>,
-      .accumulate = Accumulate<T>,
-      .accumulate_visible = AccumulateVisible<T>,
-      .merge = Merge<T>,
+template <typename T, typename S>
+const StoredOps<T>* Stored() {
+  static const StoredOps<T> ops = {
+      .scores = Scores<T, S>,
+      .accumulate = Accumulate<T, S>,
+      .accumulate_visible = AccumulateVisible<T, S>,
   };
   return &ops;
 }
 
-const DecodeOps<float>* DecodeOpsF32() { return Ops<float>(); }
-const DecodeOps<double>* DecodeOpsF64() { return Ops<double>(); }
+template <typename T>
+DecodeOps<T> OpsWithout16Bits() {
+  return {
+      .lanes = HWY_LANES(T),
+      .reads_tails = kReadsTails,
+      .same = Stored<T, T>(),
+      .bf16 = nullptr,
+      .f16 = nullptr,
+      .merge = Merge<T>,
+  };
+}
+
+const DecodeOps<float>* DecodeOpsF32() {
+  static const DecodeOps<float> ops = [] {
+    DecodeOps<float> all = OpsWithout16Bits<float>();
+    all.bf16 = Stored<float, BF16>();
+    if constexpr (kConvertsF16) all.f16 = Stored<float, F16>();
+    return all;
+  }();
+  return &ops;
+}
+
+const DecodeOps<double>* DecodeOpsF64() {
+  static const DecodeOps<double> ops = OpsWithout16Bits<double>();
+  return &ops;
+}
 
 #endif
 

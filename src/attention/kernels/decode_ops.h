@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "regard/tensor.h"
 #include "tensor/simd_target.h"
 
 namespace regard::inline v0 {
@@ -20,31 +21,45 @@ inline constexpr int64_t kDecodeTileRows = 4;
 // Elements that may be written behind the last score of a row.
 inline constexpr int64_t kDecodeScoreSlack = 3;
 
-// Rows of scores are kScoreStride apart (flash_ops.h).
+// What is done with keys or values of one type where they lie. Rows of scores
+// are kScoreStride apart (flash_ops.h); strides are in elements.
+template <typename T>
+struct StoredOps {
+  // s[r][0 .. count) = q[r] . k: q [rows][q_stride], aligned and 0 from
+  // `depth` on; k [count][k_stride].
+  void (*scores)(int64_t rows, const T* q, int64_t q_stride, const void* k,
+                 int64_t k_stride, int64_t depth, int64_t count, T* s);
+  // out[r] += p[r][0 .. count) . v: v [count][v_stride], out [rows][out_stride]
+  // aligned whole vectors.
+  void (*accumulate)(int64_t rows, const T* p, const void* v, int64_t v_stride,
+                     int64_t count, int64_t columns, T* out,
+                     int64_t out_stride);
+  // The same, one row, leaving out value i where hidden[i].
+  void (*accumulate_visible)(const T* p, const void* v, int64_t v_stride,
+                             int64_t count, int64_t columns,
+                             const uint8_t* hidden, T* out);
+};
+
 template <typename T>
 struct DecodeOps {
   int64_t lanes;  // of a vector
   // Whether k and v may have any number of columns: a part of a vector is read
   // without what lies behind it. Otherwise whole vectors are wanted.
   bool reads_tails;
-
-  // s[r][0 .. count) = q[r] . k: q [rows][q_stride], aligned and 0 from
-  // `depth` on; k [count][k_stride].
-  void (*scores)(int64_t rows, const T* q, int64_t q_stride, const T* k,
-                 int64_t k_stride, int64_t depth, int64_t count, T* s);
-  // out[r] += p[r][0 .. count) . v: v [count][v_stride], out [rows][out_stride]
-  // aligned whole vectors.
-  void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t v_stride,
-                     int64_t count, int64_t columns, T* out,
-                     int64_t out_stride);
-  // The same, one row, leaving out value i where hidden[i].
-  void (*accumulate_visible)(const T* p, const T* v, int64_t v_stride,
-                             int64_t count, int64_t columns,
-                             const uint8_t* hidden, T* out);
+  const StoredOps<T>* same;  // k and v in T
+  const StoredOps<T>* bf16;  // nullptr where they have to be converted before
+  const StoredOps<T>* f16;
   // Adds a part (its maximum, its sum of 2^(log2_scale * (score - maximum)),
   // its output) to the parts before it. `columns` whole vectors.
   void (*merge)(const T* part, T part_max, T part_sum, T log2_scale,
                 int64_t columns, T* out, T* max, T* sum);
+
+  // nullptr for types that have to be converted before.
+  const StoredOps<T>* For(DType stored) const {
+    if (stored == DType::kBF16) return bf16;
+    if (stored == DType::kF16) return f16;
+    return stored == DTypeOf<T>() ? same : nullptr;
+  }
 };
 
 // nullptr where the instruction set has no vectors (SCALAR, EMU128).
