@@ -30,7 +30,8 @@ struct Rows {
   const T* Row(int64_t row) const {
     return reinterpret_cast<const T*>(At(row));
   }
-  // The end of the rows from `row` on, up to `end`, that are row_stride apart.
+  // The end of the rows from `row` on, up to `end`, all of them there, that are
+  // row_stride apart.
   int64_t RunEnd(int64_t row, int64_t end) const;
   // Whether rows can be read where they lie, as whole vectors of T.
   template <typename T>
@@ -64,10 +65,16 @@ inline int64_t Rows::RunEnd(int64_t row, int64_t end) const {
     end = std::min(
         end, row < pinned ? pinned : row + period - (row - pinned) % period);
   }
-  if (table != nullptr) {
-    end = std::min(end, row + page_rows - SlotOf(row) % page_rows);
+  if (table == nullptr) return end;
+  // Pages that lie one behind the other are one run.
+  const bool adjoin = page_stride == page_rows * row_stride;
+  int64_t slot = SlotOf(row);
+  int64_t next = row + page_rows - slot % page_rows;
+  while (adjoin && next < end && PageOf(slot + page_rows) == PageOf(slot) + 1) {
+    slot += page_rows;
+    next += page_rows;
   }
-  return end;
+  return std::min(end, next);
 }
 
 // Of a view [B, H, L, D]: row `first` of one head on.

@@ -52,8 +52,8 @@ Work::Work(const BenchRow& row)
       out_(row.dtype, {1, row.hq, row.lq, row.d}),
       streams_{BytesOf(k_), BytesOf(v_)} {
   parts_.problem.q = q_;
-  parts_.problem.k = k_;
-  parts_.problem.v = v_;
+  parts_.problem.k = KeyView(k_, parts_);
+  parts_.problem.v = KeyView(v_, parts_);
   // Zeroed memory is real only once it has been written to.
   std::memset(out_.mutable_view().mutable_data(), 1, out_.ByteSize());
   outputs_.out = out_.mutable_view();

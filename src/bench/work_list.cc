@@ -300,7 +300,12 @@ const WorkKind& FindWork(const std::string& name) {
 Dims KeyShape(const BenchRow& row, const WorkParts& parts) {
   const TensorView& table = parts.problem.block_table;
   if (!table.given()) return {1, row.hkv, row.lk, row.d};
-  return {table.shape[1], row.hkv, parts.page_rows, row.d};
+  return {row.hkv, table.shape[1], parts.page_rows, row.d};
+}
+
+TensorView KeyView(const Tensor& keys, const WorkParts& parts) {
+  const bool paged = parts.problem.block_table.given();
+  return paged ? keys.view().Transposed(0, 1) : keys.view();
 }
 
 }  // namespace regard::inline v0

@@ -27,8 +27,10 @@ struct WorkParts {
   int64_t page_rows = 0;  // of pages that a block table leads to
 };
 
-// Of k and v: [1, Hkv, L, D], or that of pages.
+// Of the memory of k and v, [1, Hkv, L, D] or, for pages, as KvCache has it,
+// [Hkv, pages, page rows, D]; and what the problem takes.
 Dims KeyShape(const BenchRow& row, const WorkParts& parts);
+TensorView KeyView(const Tensor& keys, const WorkParts& parts);
 
 struct WorkKind {
   const char* name;

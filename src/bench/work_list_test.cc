@@ -21,7 +21,7 @@ double VisiblePairs(const WorkKind& kind, BenchRow row) {
   const Tensor q(DType::kF32, {1, 1, row.lq, row.d});
   const Tensor k(DType::kF32, KeyShape(row, parts));
   parts.problem.q = q;
-  parts.problem.k = parts.problem.v = k;
+  parts.problem.k = parts.problem.v = KeyView(k, parts);
   const AttentionResult result = Attend(parts.problem, {.weights = true});
   const float* weights = result.weights.As<float>();
   double pairs = 0;

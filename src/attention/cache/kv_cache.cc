@@ -82,16 +82,20 @@ struct KvCache::State {
   int64_t window = 0;     // of a ring
   int64_t page_rows = 0;  // 0: no pages
   KeyRing ring;
-  Tensor k, v;  // [sequences or pages, Hkv, rows, ...]
+  // [sequences or pages, Hkv, rows, ...]. The memory of pages has the heads
+  // outside: pages taken one after the other then lie side by side for each
+  // head, and are read like one array.
+  Tensor k_memory, v_memory;
+  MutableTensorView k, v;
   std::vector<int64_t> lengths, oldest;
   PagePool pool;
   std::vector<bool> leaving;  // sequences, while pages are counted
 
   State(const char* function, const KvCacheSizes& sizes, int64_t batch,
-        int64_t rows);
+        int64_t rows, bool heads_outside);
 
   // Of one sequence and head.
-  Rows RowsIn(const Tensor& array, int64_t sequence, int64_t head) const;
+  Rows RowsIn(const TensorView& array, int64_t sequence, int64_t head) const;
   // Where something is not an array of rows like those of the cache.
   void CheckRows(const ArrayChecker& check, const TensorView& rows,
                  const char* name, int64_t batch, int64_t count,
@@ -110,7 +114,7 @@ struct KvCache::State {
 };
 
 KvCache::State::State(const char* function, const KvCacheSizes& wanted,
-                      int64_t batch, int64_t rows)
+                      int64_t batch, int64_t rows, bool heads_outside)
     : sizes(wanted) {
   const std::string name = function;
   const ArrayChecker check(name);
@@ -136,8 +140,19 @@ KvCache::State::State(const char* function, const KvCacheSizes& wanted,
   lengths.assign(static_cast<size_t>(sizes.sequences), 0);
   oldest.assign(static_cast<size_t>(sizes.sequences), 0);
   leaving.assign(static_cast<size_t>(sizes.sequences), false);
-  k = Tensor(sizes.dtype, {batch, sizes.kv_heads, rows, sizes.key_size});
-  v = Tensor(sizes.dtype, {batch, sizes.kv_heads, rows, sizes.value_size});
+  const auto make = [&](int64_t size, Tensor& memory) {
+    Dims shape = {batch, sizes.kv_heads, rows, size};
+    if (heads_outside) std::swap(shape[0], shape[1]);
+    memory = Tensor(sizes.dtype, shape);
+    MutableTensorView view = memory.mutable_view();
+    if (heads_outside) {
+      std::swap(view.shape[0], view.shape[1]);
+      std::swap(view.strides[0], view.strides[1]);
+    }
+    return view;
+  };
+  k = make(sizes.key_size, k_memory);
+  v = make(sizes.value_size, v_memory);
 }
 
 // ---------------------------------------------------------------- making
@@ -157,8 +172,8 @@ void RequireNumber(const char* function, const char* name, int64_t number,
 KvCache KvCache::Contiguous(const KvCacheSizes& sizes, int64_t capacity) {
   constexpr const char* kFunction = "KvCache::Contiguous";
   RequireNumber(kFunction, "capacity", capacity, 0);
-  auto state =
-      std::make_unique<State>(kFunction, sizes, sizes.sequences, capacity);
+  auto state = std::make_unique<State>(kFunction, sizes, sizes.sequences,
+                                       capacity, false);
   state->capacity = capacity;
   return KvCache(std::move(state));
 }
@@ -174,7 +189,7 @@ KvCache KvCache::Ring(const KvCacheSizes& sizes, int64_t window,
   const int64_t slots =
       CheckedAdd(first_keys, period, "KvCache::Ring: first_keys");
   auto state =
-      std::make_unique<State>(kFunction, sizes, sizes.sequences, slots);
+      std::make_unique<State>(kFunction, sizes, sizes.sequences, slots, false);
   state->capacity = slots;
   state->window = window;
   state->ring.first_keys = first_keys;
@@ -189,7 +204,8 @@ KvCache KvCache::Paged(const KvCacheSizes& sizes, int64_t capacity,
   RequireNumber(kFunction, "capacity", capacity, 0);
   RequireNumber(kFunction, "pages", pages, 0);
   RequireNumber(kFunction, "page_rows", page_rows, 1);
-  auto state = std::make_unique<State>(kFunction, sizes, pages, page_rows);
+  auto state =
+      std::make_unique<State>(kFunction, sizes, pages, page_rows, true);
   state->capacity = capacity;
   state->page_rows = page_rows;
   state->pool =
@@ -205,9 +221,8 @@ KvCache& KvCache::operator=(KvCache&&) noexcept = default;
 
 // ---------------------------------------------------------------- memory
 
-Rows KvCache::State::RowsIn(const Tensor& array, int64_t sequence,
+Rows KvCache::State::RowsIn(const TensorView& view, int64_t sequence,
                             int64_t head) const {
-  const TensorView view = array.view();
   Rows rows = RowsOf(view, page_rows > 0 ? 0 : sequence, head, 0);
   rows.pinned = ring.first_keys;
   rows.period = ring.period;
@@ -226,7 +241,7 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
                            const Appended& appended) {
   const Part part = appended.Of(sequence);
   const int64_t length = lengths[static_cast<size_t>(sequence)];
-  const auto write = [&](const Tensor& array, const TensorView& from) {
+  const auto write = [&](const TensorView& array, const TensorView& from) {
     const Rows to = RowsIn(array, sequence, head);
     const Rows rows = RowsOf(from, part.batch, head, part.first);
     for (int64_t i = 0; i < part.count; ++i) {
@@ -235,7 +250,7 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
                         i >= part.count - ring.period;
       if (!kept) continue;  // overwritten by a later one
       CopyRow(rows, i, sizes.dtype, const_cast<std::byte*>(to.At(key)), 1,
-              array.shape()[3]);
+              array.shape[3]);
     }
   };
   write(k, appended.k);
@@ -246,13 +261,13 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
 // is its own.
 void KvCache::State::CopyKeys(int64_t from, int64_t to, int64_t begin,
                               int64_t end) {
-  for (const Tensor* array : {&k, &v}) {
+  for (const TensorView* array : {&k, &v}) {
     for (int64_t head = 0; head < sizes.kv_heads; ++head) {
       const Rows source = RowsIn(*array, from, head);
       const Rows target = RowsIn(*array, to, head);
       for (int64_t key = begin; key < end; ++key) {
         CopyRow(source, key, sizes.dtype,
-                const_cast<std::byte*>(target.At(key)), 1, array->shape()[3]);
+                const_cast<std::byte*>(target.At(key)), 1, array->shape[3]);
       }
     }
   }
@@ -335,8 +350,7 @@ void KvCache::State::CheckRoom(const ArrayChecker& check,
 
 // The first rows of a page become those of another.
 void KvCache::State::CopyPage(int64_t from, int64_t to, int64_t count) {
-  for (Tensor* array : {&k, &v}) {
-    const MutableTensorView view = array->mutable_view();
+  for (const MutableTensorView& view : {k, v}) {
     const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
     std::byte* data = static_cast<std::byte*>(view.mutable_data());
     for (int64_t head = 0; head < sizes.kv_heads; ++head) {
@@ -503,8 +517,8 @@ void KvCache::Bind(AttentionProblem& problem, int64_t first,
     return view.Slice(0, first, first + sequences);
   };
   const bool paged = s.page_rows > 0;
-  problem.k = paged ? s.k.view() : part(s.k.view());
-  problem.v = paged ? s.v.view() : part(s.v.view());
+  problem.k = paged ? TensorView(s.k) : part(s.k);
+  problem.v = paged ? TensorView(s.v) : part(s.v);
   problem.key_starts = {};
   problem.key_lengths = part(TensorView(s.lengths.data(), {s.sizes.sequences}));
   problem.block_table = paged ? part(s.pool.table()) : TensorView();
@@ -537,7 +551,7 @@ void KvCache::Read(int64_t sequence, int64_t begin, const MutableTensorView& k,
                             "first " +
                             Number(s.ring.first_keys));
   }
-  const auto read = [&](const Tensor& array, const MutableTensorView& to) {
+  const auto read = [&](const TensorView& array, const MutableTensorView& to) {
     const int64_t item = static_cast<int64_t>(ItemSize(to.dtype));
     for (int64_t head = 0; head < s.sizes.kv_heads; ++head) {
       const Rows rows = s.RowsIn(array, sequence, head);
@@ -572,7 +586,7 @@ int64_t KvCache::free_pages() const { return state_->pool.free(); }
 
 size_t KvCache::bytes() const {
   const State& s = *state_;
-  return s.k.ByteSize() + s.v.ByteSize() + s.pool.bytes() +
+  return s.k_memory.ByteSize() + s.v_memory.ByteSize() + s.pool.bytes() +
          (s.lengths.capacity() + s.oldest.capacity()) * sizeof(int64_t);
 }
 
