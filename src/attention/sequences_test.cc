@@ -97,5 +97,91 @@ TEST_P(SequencesTest, AsAlone) {
   }
 }
 
+// Hundreds of sequences of 0 to 70 keys and 0 to 20 queries, in pages of 7:
+// more than a wave holds, and every thread count gives the same bits.
+TEST(SequencesTest, Hundreds) {
+  constexpr int64_t kSequences = 700, kRows = 7, kSize = 8;
+  std::vector<int64_t> starts = {0}, lengths, table;
+  int64_t pages = 0;
+  for (int64_t s = 0; s < kSequences; ++s) {
+    starts.push_back(starts.back() + s * 7919 % 21);
+    lengths.push_back(s * 104729 % 71);
+    for (int64_t i = 0; i < 11; ++i) {
+      table.push_back(i * kRows < lengths.back() ? pages++ : -1);
+    }
+  }
+  const auto fill = [](Tensor& tensor, uint32_t state) {
+    for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+      state = state * 1664525 + 1013904223;
+      tensor.AsMutable<float>()[i] = static_cast<float>(state >> 8) / (1 << 23);
+    }
+  };
+  Tensor q(DType::kF32, {1, 8, starts.back(), kSize});
+  Tensor k(DType::kF32, {pages, 8, kRows, kSize});
+  Tensor v(DType::kF32, {pages, 8, kRows, kSize});
+  fill(q, 1);
+  fill(k, 2);
+  fill(v, 3);
+  AttentionProblem p;
+  p.q = q;
+  p.k = k;
+  p.v = v;
+  p.query_starts = TensorView(starts.data(), {kSequences + 1});
+  p.key_lengths = TensorView(lengths.data(), {kSequences});
+  p.block_table = TensorView(table.data(), {kSequences, 11});
+  p.mask = Mask::Causal();
+  p.query_offset = QueryOffset::BottomRight();
+  const Tensor one = std::move(Attend(p, {.threads = 1}).out);
+  for (const int threads : {2, 3, 5, 8}) {
+    EXPECT_TRUE(SameBits(Attend(p, {.threads = threads}).out, one));
+  }
+  for (int64_t s = 0; s < kSequences; s += 97) {
+    const size_t at = static_cast<size_t>(s);
+    AttentionProblem alone = p;
+    alone.query_starts = {};
+    alone.q = q.view().Slice(2, starts[at], starts[at + 1]);
+    alone.key_lengths = TensorView(lengths.data() + s, {1});
+    alone.block_table = TensorView(table.data() + s * 11, {1, 11});
+    EXPECT_TRUE(SameBits(Attend(alone).out,
+                         one.view().Slice(2, starts[at], starts[at + 1])));
+  }
+}
+
+// pytorch#187227: pages whose rows lie past 2^32 elements, and keys at
+// positions past 2^40 in a ring, as a stride of 0 or a few real slots show.
+TEST(SequencesTest, LargeNumbers) {
+  Tensor few(DType::kF32, {1, 1, 4, 2});
+  for (int64_t i = 0; i < 8; ++i) {
+    few.AsMutable<float>()[i] = static_cast<float>(i);
+  }
+  const float zero = 0;
+  AttentionProblem p;
+  p.q = TensorView(&zero, DType::kF32, {1, 1, 1, 2}, {0, 0, 0, 0});
+  // 2^40 pages, all of the same four rows: the last and one far before it are
+  // read.
+  constexpr int64_t kPages = int64_t{1} << 40;
+  p.k = p.v =
+      TensorView(few.As<float>(), DType::kF32, {kPages, 1, 4, 2}, {0, 0, 2, 1});
+  const int64_t table[2] = {kPages - 1, kPages - (int64_t{1} << 38)};
+  int64_t length = 6;
+  p.block_table = TensorView(table, {1, 2});
+  p.key_lengths = TensorView(&length, {1});
+  EXPECT_FLOAT_EQ(Attend(p).out.As<float>()[0], (0 + 2 + 4 + 6 + 0 + 2) / 6.0f);
+  // Keys 2^40 - 2 and 2^40 - 1 stand in slots 2 and 3 of 4.
+  p.block_table = {};
+  p.k = p.v = few;
+  length = int64_t{1} << 40;
+  p.ring = KeyRing{0, 4};
+  p.query_offset = QueryOffset::BottomRight();
+  p.mask = Mask::Window(2, 0);
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    AttentionOptions options = OptionsFor(kernel);
+    options.weights = false;
+    const AttentionResult result = Attend(p, options);
+    EXPECT_FLOAT_EQ(result.out.As<float>()[0], 5) << kernel.Name();
+    EXPECT_LT(AttentionPlan(p, options).scratch_bytes(), 1000000u);
+  }
+}
+
 }  // namespace
 }  // namespace regard::inline v0

@@ -469,6 +469,43 @@ TEST_P(KvCacheDecodeTest, AsOneCallOverEverything) {
   }
 }
 
+// Keys and values rounded to the type of the cache, as if they had been given
+// in it.
+TEST_P(KvCacheDecodeTest, InTheTypeOfTheCache) {
+  constexpr int64_t kKeys = 540;
+  Random random(12);
+  const Tensor q = random.Numbers({1, 4, 5, 40});
+  const Tensor k = random.Numbers({1, 2, kKeys, 40});
+  const Tensor v = random.Numbers({1, 2, kKeys, 40});
+  const AttentionOptions options = OptionsFor(GetParam(), 2);
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const Tensor narrow_k = Converted(k, dtype), narrow_v = Converted(v, dtype);
+    AttentionProblem full;
+    full.q = q;
+    full.k = narrow_k;
+    full.v = narrow_v;
+    const AttentionResult expected = Attend(full, options);
+    const KvCacheSizes sizes = {.sequences = 1,
+                                .kv_heads = 2,
+                                .key_size = 40,
+                                .value_size = 40,
+                                .dtype = dtype};
+    std::vector<KvCache> caches;
+    caches.push_back(KvCache::Contiguous(sizes, kKeys + 3));
+    caches.push_back(KvCache::Ring(sizes, kKeys, 2, 9));
+    caches.push_back(KvCache::Paged(sizes, kKeys, 40, 16));
+    for (KvCache& cache : caches) {
+      cache.Append(k.view().Slice(2, 0, 100), narrow_v.view().Slice(2, 0, 100));
+      cache.Append(narrow_k.view().Slice(2, 100, kKeys),
+                   v.view().Slice(2, 100, kKeys));
+      AttentionProblem p;
+      p.q = q;
+      cache.Bind(p);
+      EXPECT_TRUE(SameBits(Attend(p, options).out, expected.out));
+    }
+  }
+}
+
 // Random operations against lists of rows.
 struct Model {
   // Of one sequence: row j of k and v, and who was written last to each slot.
