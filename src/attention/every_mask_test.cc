@@ -21,8 +21,9 @@ class EveryMaskTest : public testing::TestWithParam<KernelOnTarget> {
  protected:
   // Plain loops take long, and know neither vectors nor packed types.
   bool Slow() const { return GetParam().kernel == "reference"; }
+  DType Type() const { return TypeFor(GetParam().kernel); }
   std::vector<DType> Types() const {
-    if (Slow()) return {DType::kF32};
+    if (Slow() || Type() != DType::kF32) return {Type()};
     return {DType::kF32, DType::kF64, DType::kBF16};
   }
   AttentionResult Run(const AttentionProblem& problem, int threads = 1) {
@@ -31,7 +32,7 @@ class EveryMaskTest : public testing::TestWithParam<KernelOnTarget> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryMaskTest,
-                         testing::ValuesIn(AllKernels()),
+                         testing::ValuesIn(KernelsOfAnyType()),
                          [](const auto& info) { return info.param.Name(); });
 
 void ExpectSame(const AttentionResult& a, const AttentionResult& b) {
@@ -53,7 +54,7 @@ bool SomeWeights(const AttentionResult& result) {
 // pytorch#93542: results that depend on the number of threads.
 TEST_P(EveryMaskTest, ThreadsAndBatches) {
   for (const DType dtype : Types()) {
-    const bool all_threads = dtype == DType::kF32 && !Slow();
+    const bool all_threads = dtype == Type() && !Slow();
     const EveryMaskArrays arrays(dtype);
     for (const std::string& mask : EveryMask()) {
       SCOPED_TRACE(std::string(Name(dtype)) + " " + mask);
@@ -89,7 +90,7 @@ TEST_P(EveryMaskTest, Strides) {
 
 // Each host thread starts with another mask.
 TEST_P(EveryMaskTest, EightHostThreadsAtOnce) {
-  const EveryMaskArrays arrays(DType::kF32);
+  const EveryMaskArrays arrays(Type());
   std::vector<AttentionResult> expected;
   for (const std::string& mask : EveryMask()) {
     expected.push_back(Run(arrays.Problem(mask)));
@@ -137,7 +138,7 @@ class MaskThatAttends : public MaskFunction {
 };
 
 TEST_P(EveryMaskTest, NestedCalls) {
-  const EveryMaskArrays arrays(DType::kF32);
+  const EveryMaskArrays arrays(Type());
   const AttentionProblem problem = arrays.Problem("causal");
   const AttentionProblem inner = arrays.Problem("window", 1, 2);
   const AttentionResult expected = Run(inner), outer = Run(problem);
@@ -178,7 +179,7 @@ class SlowPool : public ThreadPool {
 };
 
 TEST_P(EveryMaskTest, AHostsPool) {
-  const EveryMaskArrays arrays(DType::kF32);
+  const EveryMaskArrays arrays(Type());
   for (const std::string& mask : EveryMask()) {
     SCOPED_TRACE(mask);
     const AttentionProblem problem = arrays.Problem(mask);

@@ -220,14 +220,14 @@ TEST_F(PlanTest, RunAllocatesNothing) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
     const EveryMaskArrays arrays(dtype);
     for (const std::string& mask : EveryMask()) {
-      // What masks do doesn't depend on the type.
-      if (dtype != DType::kF32 && mask != "all") continue;
       const AttentionProblem problem = arrays.Problem(mask);
       AttentionResult result = Attend(problem, {.lse = true, .weights = true});
       const AttentionOutputs outputs = {result.out.mutable_view(),
                                         result.lse.mutable_view(),
                                         result.weights.mutable_view()};
-      for (const KernelOnTarget& kernel : AllKernels()) {
+      for (const KernelOnTarget& kernel : AllKernels(dtype)) {
+        // What masks do doesn't depend on the type.
+        if (dtype != TypeFor(kernel.kernel) && mask != "all") continue;
         AttentionPlan plan(problem, OptionsFor(kernel, 2));
         plan.Run(problem, outputs);  // starts the threads
         int64_t before = Allocations();

@@ -74,7 +74,7 @@ const std::vector<std::string>& EveryMask() {
   static const std::vector<std::string>& names = *new std::vector<std::string>{
       "full",    "causal",    "prefix",  "window", "first keys", "chunk",
       "lengths", "documents", "boolean", "bits",   "custom",     "block-sparse",
-      "bias",    "alibi",     "softcap", "sink",   "all"};
+      "bias",    "alibi",     "softcap", "sink",   "dropout",    "all"};
   return names;
 }
 
@@ -156,7 +156,11 @@ AttentionProblem EveryMaskArrays::Problem(const std::string& mask,
       {"bias", [&] { p.bias = part(bias_); }},
       {"alibi", [&] { p.alibi_slopes = slopes_; }},
       {"softcap", [&] { p.softcap = 5; }},
-      {"sink", [&] { p.sink_logit = sinks_; }}};
+      {"sink", [&] { p.sink_logit = sinks_; }},
+      {"dropout", [&] {
+         p.dropout = Dropout{.p = 0.25, .seed = 9, .sequence_ids = {}};
+         p.dropout->sequence_ids = lengths({7, 3});
+       }}};
   // Of the patterns one: together they would leave too little.
   const std::set<std::string> left_out = {"documents", "boolean", "custom",
                                           "block-sparse"};

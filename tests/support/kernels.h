@@ -59,6 +59,15 @@ inline std::vector<KernelOnTarget> AllKernels(DType dtype = DType::kF32) {
   return all;
 }
 
+// Those for f32, and those that serve another type alone.
+inline std::vector<KernelOnTarget> KernelsOfAnyType() {
+  std::vector<KernelOnTarget> all = AllKernels();
+  for (const KernelOnTarget& one : AllKernels(DType::kBF16)) {
+    if (TypeFor(one.kernel) == DType::kBF16) all.push_back(one);
+  }
+  return all;
+}
+
 // The kernels that serve on the widest usable instruction set, by name.
 inline std::vector<std::string> UsableKernels() {
   std::vector<std::string> names;
