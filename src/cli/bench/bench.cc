@@ -136,7 +136,10 @@ std::vector<BenchResult> MeasureAll(const std::vector<ScheduledRow>& schedule,
   }
   Progress progress(console, "measuring", total);
   std::vector<BenchResult> results;
-  if (table != nullptr) console.Print(table->Head());
+  if (table != nullptr) {
+    console.Print(table->Head());
+    console.Flush();
+  }
   for (const ScheduledRow& scheduled : schedule) {
     results.push_back(MeasureRow(scheduled, quick, progress));
     if (table == nullptr) continue;
