@@ -85,7 +85,7 @@ TEST(RowMeasurement, InstructionSetThatIsAskedFor) {
     // A level for bf16 is used with bf16 alone.
     const DType dtype = set.ends_with("_BF16") ? DType::kBF16 : DType::kF32;
     RowMeasurement measurement(
-        {.dtype = dtype, .d = 8, .lq = 16, .lk = 16, .instruction_set = set},
+        {.dtype = dtype, .d = 8, .lq = 64, .lk = 64, .instruction_set = set},
         {.least_seconds = 0});
     measurement.Run();
     EXPECT_EQ(measurement.Result().row.instruction_set, set);

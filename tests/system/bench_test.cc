@@ -95,8 +95,12 @@ TEST(BenchTest, AllHasEveryWorkAndInstructionSet) {
   for (const Json& row : rows) ExpectRow(row);
   EXPECT_EQ(Values(rows, "work").count("\"alibi\""), 1u);
   const Json info = JsonOf(RunRegard({"info", "--json"}));
-  EXPECT_EQ(Values(rows, "isa").size(),
-            info.Find("instruction_sets_usable")->AsArray("").size());
+  for (const Json& set :
+       info.Find("instruction_sets_usable")->AsArray("sets")) {
+    // A level for bf16 serves long queries alone.
+    if (set.AsString("").ends_with("_BF16")) continue;
+    EXPECT_EQ(Values(rows, "isa").count(set.Dump()), 1u) << set.Dump();
+  }
 }
 
 TEST(BenchTest, Choices) {
