@@ -76,6 +76,21 @@ bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
   return seen.size() == 1 && seen.front() == whole;
 }
 
+// Rows whose memory is asked for before it is read: what is packed is read
+// once, and copying alone doesn't keep the memory busy.
+constexpr int64_t kRowsAhead = 16;
+
+// Asks for the row that comes kRowsAhead later, up to `end`.
+void FetchAhead(const Rows& rows, int64_t row, int64_t end, int64_t columns) {
+  constexpr int64_t kLineBytes = 64;
+  row += kRowsAhead;
+  if (row >= end || rows.column_stride != 1) return;
+  const std::byte* at = rows.At(row);
+  for (int64_t b = 0; b < columns * rows.item_size; b += kLineBytes) {
+    __builtin_prefetch(at + b);
+  }
+}
+
 // Elements of a row that are converted, or put side by side, at a time.
 constexpr int64_t kPiece = 64;
 
@@ -168,15 +183,19 @@ double Scaled(double cell, double factor, bool) { return factor * cell; }
 }  // namespace
 
 // Rows side by side become columns: cell d of row range.begin + r stands in
-// to[d * step + r].
+// to[d * step + r]. Rows up to `fetch_end` come next.
 template <typename T>
-void Packer<T>::Columns(const Rows& rows, IndexRange range, int64_t depth,
-                        double factor, T* to, int64_t step) const {
+void Packer<T>::Columns(const Rows& rows, IndexRange range, int64_t fetch_end,
+                        int64_t depth, double factor, T* to,
+                        int64_t step) const {
   constexpr int64_t kGroup = kTransposedRows<T>;
   T memory[kGroup][kPiece];
   const T* pieces[kGroup];
   for (int64_t i = range.begin; i < range.end; i += kGroup) {
     const int64_t there = std::min(kGroup, range.end - i);
+    for (int64_t r = 0; r < there; ++r) {
+      FetchAhead(rows, i + r, fetch_end, depth);
+    }
     for (int64_t at = 0; at < depth; at += kPiece) {
       const Piece piece = {at, std::min(kPiece, depth - at)};
       const int64_t cells = CellsOf(piece.count);
@@ -210,7 +229,7 @@ void Packer<T>::Queries(const Rows& q, IndexRange rows, int64_t depth,
   if (rows.end - rows.begin < strip_rows) {
     std::fill(to, to + CellsOf(depth) * strip_rows, T{0});
   }
-  Columns(q, rows, depth, factor, to, strip_rows);
+  Columns(q, rows, rows.end, depth, factor, to, strip_rows);
 }
 
 template <typename T>
@@ -225,8 +244,8 @@ void Packer<T>::Keys(const Rows& k, int64_t first, int64_t count,
     for (int64_t i = read.begin; i < read.end;) {
       const int64_t j = i - first;
       const int64_t end = std::min(read.end, first + RoundUp(j + 1, panel));
-      Columns(k, {i, end}, depth, 1, to + j / panel * cells * panel + j % panel,
-              panel);
+      Columns(k, {i, end}, read.end, depth, 1,
+              to + j / panel * cells * panel + j % panel, panel);
       i = end;
     }
   }
@@ -246,11 +265,12 @@ ValueClass Packer<T>::Values(const Rows& v, int64_t first, int64_t count,
       return ClassifyPairs(to, CellsOf(padded_columns * count));
     }
   }
-  for (int64_t begin = 0; begin < columns; begin += panel) {
-    const int64_t width = std::min(panel, padded_columns - begin);
-    const Piece used = {begin, std::min(width, columns - begin)};
-    for (const IndexRange& read : seen) {
-      for (int64_t i = read.begin; i < read.end; ++i) {
+  for (const IndexRange& read : seen) {
+    for (int64_t i = read.begin; i < read.end; ++i) {
+      FetchAhead(v, i, read.end, columns);
+      for (int64_t begin = 0; begin < columns; begin += panel) {
+        const int64_t width = std::min(panel, padded_columns - begin);
+        const Piece used = {begin, std::min(width, columns - begin)};
         Convert(v, i, used, to + begin * count + (i - first) * width);
       }
     }

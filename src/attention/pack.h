@@ -72,8 +72,8 @@ class Packer {
   const T* PieceOf(const Rows& rows, int64_t row, Piece piece, T* memory) const;
   const T* PairsOf(const Rows& rows, int64_t row, Piece piece, T* memory) const;
   void Convert(const Rows& rows, int64_t row, Piece piece, T* to) const;
-  void Columns(const Rows& rows, IndexRange range, int64_t depth, double factor,
-               T* to, int64_t step) const;
+  void Columns(const Rows& rows, IndexRange range, int64_t fetch_end,
+               int64_t depth, double factor, T* to, int64_t step) const;
   void PairValues(const Rows& v, int64_t first, int64_t count,
                   std::span<const IndexRange> seen, int64_t columns,
                   int64_t padded_columns, int64_t panel, float* to) const;

@@ -55,8 +55,8 @@ Sequence Problem::SequenceOf(int64_t index) const {
 }
 
 MaskSet Problem::MaskOf(const Sequence& s, int64_t head) const {
-  return MaskSet(*mask,
-                 {s.index, head, s.query_length, s.key_length, s.offset});
+  return MaskSet(*mask, {s.index, head, s.query_length, s.key_length, s.offset},
+                 growing_ids);
 }
 
 Rows Problem::Queries(const Sequence& s, int64_t head) const {

@@ -62,12 +62,41 @@ struct Exp2Constants<double> {
   static constexpr int kMantissaBits = 52;
 };
 
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86_64
+
+// y * 2^n for whole n, 0 where x < lowest.
+HWY_INLINE hn::Vec512<float> ScaleUnlessTiny(hn::Vec512<float> y,
+                                             hn::Vec512<float> n,
+                                             hn::Vec512<float> x,
+                                             hn::Vec512<float> lowest) {
+  const __mmask16 ordinary = _mm512_cmp_ps_mask(x.raw, lowest.raw, _CMP_NLT_UQ);
+  return {_mm512_maskz_scalef_ps(ordinary, y.raw, n.raw)};
+}
+
+HWY_INLINE hn::Vec512<double> ScaleUnlessTiny(hn::Vec512<double> y,
+                                              hn::Vec512<double> n,
+                                              hn::Vec512<double> x,
+                                              hn::Vec512<double> lowest) {
+  const __mmask8 ordinary = _mm512_cmp_pd_mask(x.raw, lowest.raw, _CMP_NLT_UQ);
+  return {_mm512_maskz_scalef_pd(ordinary, y.raw, n.raw)};
+}
+
+#endif
+
 // 2^x for x <= 0, within 2 ulp; 0 below 2^-126 (2^-1022), so also for
 // -infinity; 1 for 0; NaN for NaN (the comparison comes last and is false for
 // NaN, which the polynomial has let through).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp2(D d, V x) {
   using Constants = Exp2Constants<hn::TFromD<D>>;
+  const V lowest = hn::Set(d, Constants::kLowest);
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86_64
+  // The same in 12 instructions instead of 16: the units that multiply are what
+  // a softmax is short of, and all the others come next.
+  const V whole = hn::Round(x);
+  const V fraction = hn::Sub(x, whole);
+  return ScaleUnlessTiny(Exp2Fraction(d, fraction), whole, x, lowest);
+#else
   const hn::RebindToUnsigned<D> du;
   const V magic = hn::Set(d, Constants::kMagic);
   const V shifted = hn::Add(x, magic);
@@ -75,8 +104,8 @@ HWY_INLINE V Exp2(D d, V x) {
   const V power = hn::BitCast(
       d, hn::ShiftLeft<Constants::kMantissaBits>(hn::BitCast(du, shifted)));
   const V result = hn::Mul(Exp2Fraction(d, fraction), power);
-  const auto tiny = hn::Lt(x, hn::Set(d, Constants::kLowest));
-  return hn::IfThenElse(tiny, hn::Zero(d), result);
+  return hn::IfThenElse(hn::Lt(x, lowest), hn::Zero(d), result);
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,3 +1,5 @@
+#include <variant>
+
 #include "attention/mask/mask_set.h"
 
 namespace regard::inline v0 {
@@ -34,8 +36,13 @@ struct IdRange {
   bool Holds(int64_t id) const { return id >= min && id <= max; }
 };
 
-IdRange RangeOf(const Ids& ids, IndexRange at) {
+// Of ids that grow the ends are enough.
+IdRange RangeOf(const Ids& ids, IndexRange at, bool growing) {
   IdRange range = {ids[at.begin], ids[at.begin]};
+  if (growing) {
+    range.max = ids[at.end - 1];
+    return range;
+  }
   for (int64_t i = at.begin + 1; i < at.end; ++i) {
     range.min = std::min(range.min, ids[i]);
     range.max = std::max(range.max, ids[i]);
@@ -43,25 +50,67 @@ IdRange RangeOf(const Ids& ids, IndexRange at) {
   return range;
 }
 
+// The first of `at` for which is_behind(id) holds, as it does for all that
+// follow.
+template <typename IsBehind>
+int64_t FirstOf(const Ids& ids, IndexRange at, const IsBehind& is_behind) {
+  while (!at.empty()) {
+    const int64_t middle = at.begin + (at.end - at.begin) / 2;
+    if (is_behind(ids[middle])) {
+      at.end = middle;
+    } else {
+      at.begin = middle + 1;
+    }
+  }
+  return at.begin;
+}
+
+bool Grows(const TensorView& view) {
+  const int64_t rows = view.rank() == 2 ? view.shape[0] : 1;
+  for (int64_t b = 0; b < rows; ++b) {
+    const Ids ids = IdsOf(view, b);
+    for (int64_t i = 1; i < view.shape.Back(0); ++i) {
+      if (ids[i] < ids[i - 1]) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+bool IdsGrow(const Mask& mask) {
+  return std::all_of(
+      mask.terms().begin(), mask.terms().end(), [](const MaskTerm& term) {
+        const auto* documents = std::get_if<DocumentMask>(&term);
+        return documents == nullptr ||
+               (Grows(documents->query) && Grows(documents->key));
+      });
+}
 
 // Keys with an id between the smallest and the largest of the queries: exact
 // for ids that grow with the position.
 IndexRange Range(const DocumentMask& mask, const MaskFrame& frame,
-                 IndexRange queries, IndexRange keys) {
-  const IdRange wanted = RangeOf(IdsOf(mask.query, frame.batch), queries);
+                 IndexRange queries, IndexRange keys, bool growing) {
+  const IdRange wanted =
+      RangeOf(IdsOf(mask.query, frame.batch), queries, growing);
   const Ids ids = IdsOf(mask.key, frame.batch);
+  if (growing) {
+    keys.begin =
+        FirstOf(ids, keys, [&](int64_t id) { return id >= wanted.min; });
+    keys.end = FirstOf(ids, keys, [&](int64_t id) { return id > wanted.max; });
+    return keys;
+  }
   while (!keys.empty() && !wanted.Holds(ids[keys.begin])) ++keys.begin;
   while (!keys.empty() && !wanted.Holds(ids[keys.end - 1])) --keys.end;
   return keys;
 }
 
 TileClass Classify(const DocumentMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile) {
+                   const ScoreTile& tile, bool growing) {
   const Ids query_ids = IdsOf(mask.query, frame.batch);
   const Ids key_ids = IdsOf(mask.key, frame.batch);
-  const IdRange queries = RangeOf(query_ids, tile.queries);
-  const IdRange keys = RangeOf(key_ids, tile.keys);
+  const IdRange queries = RangeOf(query_ids, tile.queries, growing);
+  const IdRange keys = RangeOf(key_ids, tile.keys, growing);
   if (queries.max < keys.min || keys.max < queries.min) {
     return TileClass::kEmpty;
   }

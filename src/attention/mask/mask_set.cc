@@ -45,19 +45,32 @@ IndexRange MaskSet::Range(IndexRange queries, IndexRange keys) const {
     if (keys.empty()) return {};
     keys = std::visit(
         [&](const auto& mask) {
-          return regard::Range(mask, frame_, queries, keys);
+          using M = std::decay_t<decltype(mask)>;
+          if constexpr (std::is_same_v<M, DocumentMask>) {
+            return regard::Range(mask, frame_, queries, keys, growing_ids_);
+          } else {
+            return regard::Range(mask, frame_, queries, keys);
+          }
         },
         term);
   }
   return keys;
 }
 
+template <typename M>
+TileClass MaskSet::ClassifyTerm(const M& mask, const ScoreTile& tile) const {
+  if constexpr (std::is_same_v<M, DocumentMask>) {
+    return regard::Classify(mask, frame_, tile, growing_ids_);
+  } else {
+    return regard::Classify(mask, frame_, tile);
+  }
+}
+
 TileClass MaskSet::Classify(const ScoreTile& tile) const {
   TileClass all = TileClass::kFull;
   for (const MaskTerm& term : *terms_) {
     const TileClass one = std::visit(
-        [&](const auto& mask) { return regard::Classify(mask, frame_, tile); },
-        term);
+        [&](const auto& mask) { return ClassifyTerm(mask, tile); }, term);
     if (one == TileClass::kEmpty) return TileClass::kEmpty;
     if (one == TileClass::kMixed) all = TileClass::kMixed;
   }
@@ -69,8 +82,7 @@ TileClass MaskSet::Estimate(const ScoreTile& tile) const {
   for (const MaskTerm& term : *terms_) {
     const TileClass one = std::visit(
         [&](const auto& mask) {
-          return IsStored(mask) ? TileClass::kMixed
-                                : regard::Classify(mask, frame_, tile);
+          return IsStored(mask) ? TileClass::kMixed : ClassifyTerm(mask, tile);
         },
         term);
     if (one == TileClass::kEmpty) return TileClass::kEmpty;
@@ -89,11 +101,16 @@ bool MaskSet::Allows(int64_t query, int64_t key) const {
   });
 }
 
+// Documents whose ids grow are runs of keys.
+bool MaskSet::IsPattern(const MaskTerm& term) const {
+  if (growing_ids_ && std::holds_alternative<DocumentMask>(term)) return false;
+  return std::visit([](const auto& mask) { return regard::HasPattern(mask); },
+                    term);
+}
+
 bool MaskSet::HasPattern() const {
-  return std::any_of(terms_->begin(), terms_->end(), [](const MaskTerm& term) {
-    return std::visit([](const auto& mask) { return regard::HasPattern(mask); },
-                      term);
-  });
+  return std::any_of(terms_->begin(), terms_->end(),
+                     [&](const MaskTerm& term) { return IsPattern(term); });
 }
 
 void MaskSet::SetRow(int64_t query, IndexRange keys,
@@ -102,9 +119,9 @@ void MaskSet::SetRow(int64_t query, IndexRange keys,
   if (range.empty()) return;
   visible.Set(range);
   for (const MaskTerm& term : *terms_) {
+    if (!IsPattern(term)) continue;
     std::visit(
         [&](const auto& mask) {
-          if (!regard::HasPattern(mask)) return;
           regard::AndRow(mask, frame_, query, range, visible);
         },
         term);

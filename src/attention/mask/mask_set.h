@@ -56,12 +56,22 @@ REGARD_MASK(PrefixMask)
 REGARD_MASK(ChunkMask)
 REGARD_MASK(WindowMask)
 REGARD_MASK(LengthsMask)
-REGARD_MASK(DocumentMask)
 REGARD_MASK(BlockSparseMask)
 REGARD_MASK(BitMask)
 REGARD_MASK(BooleanMask)
 REGARD_MASK(CustomMask)
 #undef REGARD_MASK
+
+// Documents are also told whether all ids grow with the position: then they
+// search where they would have to look at every id.
+IndexRange Range(const DocumentMask& mask, const MaskFrame& frame,
+                 IndexRange queries, IndexRange keys, bool growing);
+TileClass Classify(const DocumentMask& mask, const MaskFrame& frame,
+                   const ScoreTile& tile, bool growing);
+bool Allows(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
+            int64_t key);
+// Whether the ids of all documents of a mask do.
+bool IdsGrow(const Mask& mask);
 
 inline bool HasPattern(const CausalMask&) { return false; }
 inline bool HasPattern(const PrefixMask&) { return false; }
@@ -103,8 +113,9 @@ void AndRow(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
 // The intersection of all terms of a mask, for one frame. Refers to the mask.
 class MaskSet {
  public:
-  MaskSet(const Mask& mask, const MaskFrame& frame)
-      : terms_(&mask.terms()), frame_(frame) {}
+  // `growing_ids`: IdsGrow of the mask, or false where nobody has looked.
+  MaskSet(const Mask& mask, const MaskFrame& frame, bool growing_ids = false)
+      : terms_(&mask.terms()), frame_(frame), growing_ids_(growing_ids) {}
 
   const MaskFrame& frame() const { return frame_; }
   // Within `keys` and [0, key_length).
@@ -123,8 +134,13 @@ class MaskSet {
   RowsAhead StoredAhead(int64_t query, int64_t key) const;
 
  private:
+  bool IsPattern(const MaskTerm& term) const;
+  template <typename M>
+  TileClass ClassifyTerm(const M& mask, const ScoreTile& tile) const;
+
   const std::vector<MaskTerm>* terms_;
   MaskFrame frame_;
+  bool growing_ids_;
 };
 
 }  // namespace regard::inline v0

@@ -201,7 +201,9 @@ TEST(MaskSetTest, RangeClassifyAndSetRowAgreeWithAllows) {
   int seen[3] = {};
   for (int round = 0; round < 10000; ++round) {
     const RandomMask r = MakeMask(random);
-    const MaskSet set(r.mask, r.frame);
+    // What is known of ids changes no answer.
+    const bool growing = IdsGrow(r.mask) && random.Below(4) != 0;
+    const MaskSet set(r.mask, r.frame, growing);
     const int64_t q0 = random.Below(r.frame.query_length);
     const int64_t q1 = q0 + 1 + random.Below(r.frame.query_length - q0);
     const int64_t k0 = random.Below(r.frame.key_length);
@@ -235,6 +237,23 @@ TEST(MaskSetTest, RangeClassifyAndSetRowAgreeWithAllows) {
     ++seen[static_cast<int>(answer)];
   }
   for (const int count : seen) EXPECT_GT(count, 100);
+}
+
+TEST(MaskSetTest, IdsGrowWhereNoRowFalls) {
+  const int64_t ids[] = {-1, 2, 2, 2, 1, 7};
+  const TensorView grows(ids, {4}), falls(ids, {6});
+  EXPECT_TRUE(IdsGrow(Mask::Causal()));
+  EXPECT_TRUE(IdsGrow(Mask::Documents(grows, grows)));
+  EXPECT_FALSE(IdsGrow(Mask::Documents(grows, falls)));
+  EXPECT_FALSE(IdsGrow(Mask::Causal() & Mask::Documents(falls, grows)));
+  // Each row by itself: [-1, 2, 2] and [2, 1, 7], or [2, 2] and [1, 7].
+  EXPECT_FALSE(IdsGrow(Mask::Documents(grows, TensorView(ids, {2, 3}))));
+  EXPECT_TRUE(IdsGrow(Mask::Documents(grows, TensorView(ids + 2, {2, 2}))));
+  const Mask mask = Mask::Documents(grows, grows);
+  const MaskSet set(mask, {0, 0, 4, 4, 0}, true);
+  EXPECT_EQ(set.Range({1, 4}, {0, 4}), (IndexRange{1, 4}));
+  EXPECT_EQ(set.Range({0, 1}, {0, 4}), (IndexRange{0, 1}));
+  EXPECT_TRUE(set.Range({0, 1}, {1, 4}).empty());
 }
 
 TEST(MaskSetTest, ExtremeOffsetsAndWindowsDoNotWrap) {
