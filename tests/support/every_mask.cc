@@ -101,14 +101,14 @@ EveryMaskArrays::EveryMaskArrays(DType dtype) {
         static_cast<uint8_t>(i % 3 == 0 ? 255 : numbers.Next() % 256);
   }
   bits_ = own(std::move(bits));
-  Tensor layout(DType::kU8, {kBatch, kHeads, 5, 9});
+  Tensor layout(DType::kU8, {kBatch, kHeads, 3, 9});
   for (int64_t i = 0; i < layout.NumElements(); ++i) {
     layout.AsMutable<uint8_t>()[i] = numbers.Next() % 2;
   }
   layout_ = own(std::move(layout));
   Tensor query_ids(DType::kI64, {kBatch, kQueries});
   for (int64_t i = 0; i < query_ids.NumElements(); ++i) {
-    query_ids.AsMutable<int64_t>()[i] = i % kQueries / 50;
+    query_ids.AsMutable<int64_t>()[i] = i % kQueries / 40;
   }
   query_ids_ = own(std::move(query_ids));
   Tensor key_ids(DType::kI64, {kBatch, kKeys});
@@ -141,7 +141,7 @@ AttentionProblem EveryMaskArrays::Problem(const std::string& mask,
       {"lengths",
        [&] {
          p.mask =
-             p.mask & Mask::Lengths(lengths({120, 131}), lengths({517, 260}));
+             p.mask & Mask::Lengths(lengths({61, 70}), lengths({517, 260}));
        }},
       {"documents",
        [&] {

@@ -30,7 +30,7 @@ class EveryMaskArrays {
   // D] with gaps behind rows and every second number.
   EveryMaskArrays Rearranged() const;
 
-  static constexpr int64_t kBatch = 2, kHeads = 4, kKvHeads = 2, kQueries = 131,
+  static constexpr int64_t kBatch = 2, kHeads = 4, kKvHeads = 2, kQueries = 70,
                            kKeys = 530;
 
  private:
