@@ -24,113 +24,9 @@ namespace regard::inline v0 {
 
 namespace {
 
-// Rows of a unit: a group of 8 heads with 8 queries each. Keys and values of a
-// block come from memory once for all of them.
-constexpr int64_t kUnitRows = 64;
-
-// Scratch for the parts of a wave.
-constexpr int64_t kWaveBytes = int64_t{16} << 20;
-
-// Units of a wave where they are short: some hundred KiB of list.
-constexpr int64_t kMostUnits = 4096;
-
-// Keys or values copied at a time where they can't be read in place.
-constexpr int64_t kCopiedRows = 16;
-
 // Keys from `key` to the next multiple of kCopiedRows: where sums are cut
 // depends on positions only.
 int64_t ToPieceEnd(int64_t key) { return kCopiedRows - key % kCopiedRows; }
-
-// Runs of keys in a block between which a pattern hides whole pieces.
-template <typename T>
-constexpr int64_t kMaxRuns = kKeysPerBlock<T> / kKeysPerPiece;
-
-constexpr const char* kScratch = "attention scratch";
-
-int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
-int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
-
-// Whole cache lines, so that what follows is aligned and shares none.
-template <typename T>
-int64_t Lines(int64_t elements) {
-  return RoundUp(Sum(elements, 64), 64 / static_cast<int64_t>(sizeof(T)));
-}
-
-// RoundUp that reports sizes past 64 bits.
-int64_t WholeVectors(int64_t elements, int64_t lanes) {
-  return RoundUp(Sum(elements, lanes), lanes) - lanes;
-}
-
-// Rows of a kv head that are computed together.
-struct Unit {
-  int64_t index;  // among those of the run
-  Sequence sequence;
-  HeldBlocks blocks;
-  int64_t kv_head;
-  IndexRange rows;      // row r: query head r / Lq of the group, query r % Lq
-  int64_t first_block;  // number of its first block in the wave
-};
-
-struct Wave {
-  int64_t units = 0, blocks = 0;
-};
-
-// The next unit of a run.
-struct Cursor {
-  int64_t sequence = 0, kv_head = 0, row = 0;
-  int64_t units = 0;  // before it
-};
-
-}  // namespace
-
-template <typename T>
-DecodeGeometry<T>::DecodeGeometry(const Problem& p, const Workload& work,
-                                  const DecodeTable<T>& ops, int threads) {
-  constexpr int64_t kSize = sizeof(T);
-  const int64_t rows = Product(p.group(), work.query_length);
-  unit_rows = RoundUp(std::clamp<int64_t>(rows, 1, kUnitRows), kDecodeTileRows);
-  const int64_t units = std::max<int64_t>(
-      1,
-      Product(Product(work.sequences, p.kv_heads), CeilDiv(rows, unit_rows)));
-  most_units = std::min(units, kMostUnits);
-  depth = WholeVectors(p.head_size, ops.decode.lanes);
-  columns = WholeVectors(p.value_size, ops.decode.lanes);
-  part_elements =
-      Sum(Lines<T>(Product(unit_rows, columns)), 2 * Lines<T>(unit_rows));
-  const int64_t elements =
-      Sum(Sum(Lines<T>(Product(unit_rows, depth)),
-              Lines<T>(Product(kCopiedRows, std::max(depth, columns)))),
-          3 * Lines<T>(columns) + Lines<T>(kDecodeStripRows * kScoreStride<T>) +
-              Lines<T>(kDecodeStripRows) + Lines<T>(kKeysPerBlock<T>));
-  worker_bytes =
-      RoundUp(Sum(Product(elements, kSize),
-                  (kDecodeStripRows + 1) * kKeysPerBlock<T> +
-                      (kDecodeStripRows +
-                       kMaxRuns<T>)*static_cast<int64_t>(sizeof(IndexRange)) +
-                      2 * static_cast<int64_t>(sizeof(int64_t))),
-              64);
-  fixed_bytes = Sum(RoundUp(most_units * static_cast<int64_t>(sizeof(Unit)),
-                            int64_t{kScratchAlignment}),
-                    Product(worker_bytes, threads));
-  // The parts of all units, or of as many as a good wave has, or of the
-  // longest.
-  const int64_t blocks = CeilDiv(work.key_length, kKeysPerBlock<T>);
-  const int64_t longest =
-      std::max<int64_t>(1, Product(blocks, Product(part_elements, kSize)));
-  scratch_bytes = Sum(
-      fixed_bytes,
-      Product(longest, std::clamp<int64_t>(kWaveBytes / longest, 1, units)));
-}
-
-namespace {
-
-// What one key block adds to the rows of a unit.
-template <typename T>
-struct Part {
-  T* out;  // [unit_rows][columns]
-  T* max;  // [unit_rows]; -infinity where no key is visible
-  T* sum;  // [unit_rows]
-};
 
 // Values of a few keys that follow each other in memory.
 template <typename T>
@@ -140,25 +36,6 @@ struct ValueRows {
   int64_t stride, row_bytes;  // from row to row, in elements and in bytes
   int64_t count, columns;
   const std::byte* Row(int64_t i) const { return first + i * row_bytes; }
-};
-
-// A worker's memory.
-template <typename T>
-struct DecodeWorker {
-  T* q;              // [unit_rows][depth], of the unit `packed`
-  T* copied;         // [kCopiedRows][depth or columns]
-  T* out;            // [columns]
-  T* refined;        // [columns]
-  T* piece;          // [columns]
-  T* scores;         // [kDecodeStripRows][kScoreStride]
-  T* factor;         // [kDecodeStripRows]
-  T* bias;           // [kKeysPerBlock]
-  int64_t* packed;   // index of a unit
-  IndexRange* runs;  // of keys that some row of the strip sees
-  int64_t* run_count;
-  IndexRange* visible_keys;  // [kDecodeStripRows]
-  uint8_t* visible;          // [kKeysPerBlock]
-  uint8_t* hidden;           // [kDecodeStripRows][kKeysPerBlock]
 };
 
 template <typename T>
@@ -177,20 +54,17 @@ class DecodeLoop {
   void Run() const;
 
  private:
+  using Unit = DecodeUnit;
   using Worker = DecodeWorker<T>;
   static constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-  // Memory.
-  Unit* Units() const { return reinterpret_cast<Unit*>(run_.scratch); }
-  Part<T> PartOf(const Unit& unit, int64_t index) const;
-  Worker WorkerOf(int worker) const;
+  // Rows.
   int64_t HeadOfRow(const Unit& unit, int64_t row) const;
   static int64_t QueryOfRow(const Unit& unit, int64_t row) {
     return row % unit.sequence.query_length;
   }
 
   // Tasks.
-  Wave NextWave(Cursor& next) const;
   void BlockTask(const Unit& unit, int64_t index, int worker) const;
   void FinishTask(const Unit& unit, int worker) const;
 
@@ -216,12 +90,12 @@ class DecodeLoop {
             const Worker& worker) const;
   void PackRows(const Unit& unit, const Worker& worker) const;
   void Forward(const Unit& unit, IndexRange rows, int64_t block,
-               const Part<T>& part, const Worker& worker) const;
+               const DecodePart<T>& part, const Worker& worker) const;
   template <typename Add>
   void ForValues(const Unit& unit, IndexRange keys, const Worker& worker,
                  const Add& add) const;
   void SelectedValues(const Unit& unit, IndexRange rows, int64_t block,
-                      const Part<T>& part, const Worker& worker) const;
+                      const DecodePart<T>& part, const Worker& worker) const;
   void MarkHidden(int64_t rows, int64_t count, const Worker& worker) const;
   void Refine(const Unit& unit, int64_t row, T max, T sum,
               const Worker& worker) const;
@@ -243,42 +117,7 @@ class DecodeLoop {
   const ScoreTerms<T> terms_;
 };
 
-// ---------------------------------------------------------------- memory
-
-template <typename T>
-Part<T> DecodeLoop<T>::PartOf(const Unit& unit, int64_t index) const {
-  T* out = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes) +
-           (unit.first_block + index) * geometry_.part_elements;
-  T* max = out + Lines<T>(geometry_.unit_rows * geometry_.columns);
-  return {out, max, max + Lines<T>(geometry_.unit_rows)};
-}
-
-template <typename T>
-DecodeWorker<T> DecodeLoop<T>::WorkerOf(int worker) const {
-  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes -
-                               (worker + 1) * geometry_.worker_bytes);
-  const auto take = [&at](int64_t elements) {
-    T* part = at;
-    at += Lines<T>(elements);
-    return part;
-  };
-  Worker w;
-  w.q = take(geometry_.unit_rows * geometry_.depth);
-  w.copied = take(kCopiedRows * std::max(geometry_.depth, geometry_.columns));
-  w.out = take(geometry_.columns);
-  w.refined = take(geometry_.columns);
-  w.piece = take(geometry_.columns);
-  w.scores = take(kDecodeStripRows * kScoreStride<T>);
-  w.factor = take(kDecodeStripRows);
-  w.bias = take(kKeysPerBlock<T>);
-  w.packed = reinterpret_cast<int64_t*>(at);
-  w.run_count = w.packed + 1;
-  w.runs = reinterpret_cast<IndexRange*>(w.packed + 2);
-  w.visible_keys = w.runs + kMaxRuns<T>;
-  w.visible = reinterpret_cast<uint8_t*>(w.visible_keys + kDecodeStripRows);
-  w.hidden = w.visible + kKeysPerBlock<T>;
-  return w;
-}
+// ---------------------------------------------------------------- rows
 
 template <typename T>
 int64_t DecodeLoop<T>::HeadOfRow(const Unit& unit, int64_t row) const {
@@ -290,57 +129,31 @@ int64_t DecodeLoop<T>::HeadOfRow(const Unit& unit, int64_t row) const {
 template <typename T>
 void DecodeLoop<T>::Run() const {
   for (int worker = 0; worker < run_.threads; ++worker) {
-    *WorkerOf(worker).packed = -1;
+    *geometry_.WorkerOf(run_, worker).packed = -1;
   }
-  Cursor next;
+  DecodeCursor next;
   while (next.sequence < run_.sequences.count) {
-    const Wave wave = NextWave(next);
+    const DecodeWave wave = geometry_.NextWave(p_, run_, next);
     const auto block = [&](int64_t task, int worker) {
       const ScopedFloatState float_state;
-      const Unit& unit =
-          EntryOfTask(Units(), wave.units, task, &Unit::first_block);
+      const Unit& unit = EntryOfTask(geometry_.Units(run_), wave.units, task,
+                                     &DecodeUnit::first_block);
       BlockTask(unit, task - unit.first_block, worker);
     };
     ParallelFor(wave.blocks, run_.threads, std::cref(block));
     const auto finish = [&](int64_t task, int worker) {
       const ScopedFloatState float_state;
-      FinishTask(Units()[task], worker);
+      FinishTask(geometry_.Units(run_)[task], worker);
     };
     ParallelFor(wave.units, run_.threads, std::cref(finish));
   }
 }
 
-// As many units as there is memory for; moves the cursor behind them.
-template <typename T>
-Wave DecodeLoop<T>::NextWave(Cursor& next) const {
-  const int64_t room = (run_.scratch_bytes - geometry_.fixed_bytes) /
-                       (geometry_.part_elements * int64_t{sizeof(T)});
-  Wave wave;
-  while (next.sequence < run_.sequences.count &&
-         wave.units < geometry_.most_units) {
-    const Sequence sequence = p_.SequenceOf(run_.sequences[next.sequence]);
-    const HeldBlocks blocks(sequence, kKeysPerBlock<T>);
-    if (blocks.count > room - wave.blocks) break;
-    const int64_t rows = p_.group() * sequence.query_length;
-    const int64_t end = std::min(next.row + geometry_.unit_rows, rows);
-    Units()[wave.units++] = {next.units++, sequence,        blocks,
-                             next.kv_head, {next.row, end}, wave.blocks};
-    wave.blocks += blocks.count;
-    next.row = end;
-    if (next.row < rows) continue;
-    next.row = 0;
-    if (++next.kv_head < p_.kv_heads) continue;
-    next.kv_head = 0;
-    ++next.sequence;
-  }
-  return wave;
-}
-
 template <typename T>
 void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t index,
                               int worker) const {
-  const Worker w = WorkerOf(worker);
-  const Part<T> part = PartOf(unit, index);
+  const Worker w = geometry_.WorkerOf(run_, worker);
+  const DecodePart<T> part = geometry_.PartOf(run_, unit, index);
   const int64_t block = unit.blocks.BlockOf(index);
   std::fill(part.max, part.max + geometry_.unit_rows, kHidden);
   std::fill(part.sum, part.sum + geometry_.unit_rows, T{0});
@@ -354,7 +167,7 @@ void DecodeLoop<T>::BlockTask(const Unit& unit, int64_t index,
 
 template <typename T>
 void DecodeLoop<T>::FinishTask(const Unit& unit, int worker) const {
-  const Worker w = WorkerOf(worker);
+  const Worker w = geometry_.WorkerOf(run_, worker);
   for (int64_t row = unit.rows.begin; row < unit.rows.end;
        row += kDecodeStripRows) {
     const IndexRange rows = {row,
@@ -532,7 +345,7 @@ void DecodeLoop<T>::Drop(const Unit& unit, IndexRange rows, IndexRange span,
 
 template <typename T>
 void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
-                            const Part<T>& part, const Worker& w) const {
+                            const DecodePart<T>& part, const Worker& w) const {
   const IndexRange span = Scores(unit, rows, block, w);
   if (span.empty()) return;
   const int64_t at = rows.begin - unit.rows.begin;
@@ -588,7 +401,7 @@ void DecodeLoop<T>::ForValues(const Unit& unit, IndexRange span,
 // The output of a block again, leaving out what a row doesn't see.
 template <typename T>
 void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
-                                   int64_t block, const Part<T>& part,
+                                   int64_t block, const DecodePart<T>& part,
                                    const Worker& w) const {
   const IndexRange span = Scores(unit, rows, block, w);
   const int64_t at = rows.begin - unit.rows.begin;
@@ -671,7 +484,7 @@ void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
   std::fill(w.out, w.out + columns, T{0});
   const int64_t at = row - unit.rows.begin;
   for (int64_t i = 0; i < unit.blocks.count; ++i) {
-    const Part<T> part = PartOf(unit, i);
+    const DecodePart<T> part = geometry_.PartOf(run_, unit, i);
     if (part.sum[at] == 0) continue;  // nothing visible
     decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
                   terms_.scale().log2_scale, columns, w.out, max, sum);
@@ -746,8 +559,6 @@ void RunDecodeLoop(const Problem& problem, const Outputs& outputs,
   DecodeLoop<T>(problem, outputs, ops, run).Run();
 }
 
-template struct DecodeGeometry<float>;
-template struct DecodeGeometry<double>;
 template void RunDecodeLoop(const Problem&, const Outputs&,
                             const DecodeTable<float>&, const KernelRun&);
 template void RunDecodeLoop(const Problem&, const Outputs&,
