@@ -1,12 +1,11 @@
 #include "attention/plan.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 
 #include "attention/kernels/decode.h"
+#include "base/aligned_memory.h"
 #include "base/checked.h"
 #include "base/parallel_for.h"
 #include "base/strings.h"
@@ -24,26 +23,11 @@ int ThreadsFor(double mul_adds, int most) {
   return useful < most ? static_cast<int>(useful) : most;
 }
 
-// Large scratch in large pages, where the system has them for who asks: packed
-// keys and values are read through once for every block of queries, and looking
-// up small pages shows (1 to 2 % of full attention, 4 % of a window).
-constexpr size_t kLargePage = size_t{2} << 20;
-constexpr size_t kLargeScratch = 2 * kLargePage;
-
 void TakeScratch(Plan& plan, const std::string& function) {
   const size_t bytes = plan.scratch_bytes;
   if (bytes == 0) return;
-  const size_t alignment =
-      bytes >= kLargeScratch ? kLargePage : kScratchAlignment;
-  const size_t rounded = static_cast<size_t>(
-      RoundUp(static_cast<int64_t>(bytes), static_cast<int64_t>(alignment)));
-  plan.scratch.reset(
-      static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-#ifdef MADV_HUGEPAGE
-  if (plan.scratch != nullptr && alignment == kLargePage) {
-    madvise(plan.scratch.get(), rounded, MADV_HUGEPAGE);  // a wish, no more
-  }
-#endif
+  static_assert(kMemoryAlignment >= kScratchAlignment);
+  plan.scratch.reset(static_cast<std::byte*>(AllocateAligned(bytes)));
   if (plan.scratch == nullptr) {
     throw Error(ErrorKind::kMemory, function + ": scratch",
                 "no memory for " + std::to_string(bytes) + " bytes",

@@ -1,39 +1,16 @@
 #include "regard/tensor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/aligned_memory.h"
 #include "base/checked.h"
 
 namespace regard::inline v0 {
 
 namespace {
-
-// A cache line, and the widest vector register.
-constexpr size_t kAlignment = 64;
-
-// Arrays from here on are asked for in huge pages, whose addresses take the
-// processor no time to translate: reading 128 MiB in order was 1.9 times as
-// fast on a virtual machine.
-constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kHugeArray = 4 * kHugePage;
-
-void* Allocated(size_t bytes) {
-  if (bytes < kHugeArray) return std::aligned_alloc(kAlignment, bytes);
-  void* memory = std::aligned_alloc(kHugePage, bytes);
-#ifdef MADV_HUGEPAGE
-  // As good as it gets: without huge pages it is memory all the same.
-  if (memory != nullptr) {
-    static_cast<void>(
-        madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
-  }
-#endif
-  return memory;
-}
 
 [[noreturn]] void Bad(const char* function, const std::string& reason) {
   throw Error(ErrorKind::kArgument, function, reason);
@@ -264,10 +241,11 @@ Tensor::Tensor(DType dtype, const Dims& shape) : dtype_(dtype), shape_(shape) {
       CheckedMul(regard::NumElements(shape),
                  static_cast<int64_t>(ItemSize(dtype)), "Tensor");
   const int64_t padded =
-      CheckedAdd(bytes, static_cast<int64_t>(kAlignment), "Tensor");
-  const size_t size = static_cast<size_t>(RoundUp(
-      padded - static_cast<int64_t>(kAlignment) + 1, int64_t{kAlignment}));
-  data_.reset(Allocated(size));
+      CheckedAdd(bytes, static_cast<int64_t>(kMemoryAlignment), "Tensor");
+  const size_t size = static_cast<size_t>(
+      RoundUp(padded - static_cast<int64_t>(kMemoryAlignment) + 1,
+              int64_t{kMemoryAlignment}));
+  data_.reset(AllocateAligned(size));
   if (data_ == nullptr) {
     throw Error(ErrorKind::kMemory, "Tensor " + ToString(shape),
                 "no memory for " + std::to_string(bytes) + " bytes");
