@@ -194,7 +194,7 @@ class AttentionPlan {
   // "decode", "flash", ...; "decode+flash" where short and long sequences are
   // served by two.
   std::string kernel() const;
-  const std::string& instruction_set() const;  // "AVX3_DL", "SCALAR", ...
+  const std::string& instruction_set() const;  // "AVX3", "SCALAR", ...
   size_t scratch_bytes() const;
   // What the mask of a problem leaves, in tiles of the chosen kernel over all
   // heads; runs nothing. Asks the mask about every tile, which for an n x n
@@ -253,7 +253,8 @@ Tensor AlibiSlopes(int64_t heads);
 // Names of all kernels, best first; "reference" (plain loops in double) last.
 std::vector<std::string> KernelNames();
 // Instruction sets: built in, and usable on this machine (REGARD_MAX_ISA caps
-// them), widest first.
+// them), widest first. "AVX3_BF16" has the dot product of bf16 and is AVX3 for
+// everything else: plans name what really runs.
 std::vector<std::string> BuiltInstructionSets();
 std::vector<std::string> UsableInstructionSets();
 
