@@ -168,17 +168,46 @@ const T* Packer<T>::PairsOf(const Rows& rows, int64_t row, Piece piece,
 
 namespace {
 
-float Scaled(float cell, double factor, bool pair) {
-  if (!pair) return static_cast<float>(factor * static_cast<double>(cell));
-  const uint32_t bits = std::bit_cast<uint32_t>(cell);
-  const auto scaled = [factor](uint32_t half) {
-    const float number = F32FromBF16(static_cast<uint16_t>(half));
-    return uint32_t{BF16FromF64(factor * static_cast<double>(number))};
-  };
-  return std::bit_cast<float>(scaled(bits & 0xFFFF) | scaled(bits >> 16) << 16);
+float Scaled(float number, float factor) { return factor * number; }
+float Scaled(float number, double factor) {
+  return static_cast<float>(factor * static_cast<double>(number));
 }
 
-double Scaled(double cell, double factor, bool) { return factor * cell; }
+// Cells times a power of two. F is float where it holds the factor exactly: the
+// products are rounded once either way, and to bf16 without harm a second time,
+// as 8 bits of a number never reach from a tie to the end of what f32 holds.
+template <typename F>
+void ScaleFloats(const float* from, int64_t count, F factor, bool pairs,
+                 float* to) {
+  if (!pairs) {
+    for (int64_t c = 0; c < count; ++c) to[c] = Scaled(from[c], factor);
+    return;
+  }
+  for (int64_t c = 0; c < count; ++c) {
+    const uint32_t pair = std::bit_cast<uint32_t>(from[c]);
+    const auto scaled = [factor](uint32_t half) {
+      const float number = F32FromBF16(static_cast<uint16_t>(half));
+      return uint32_t{BF16FromF32(Scaled(number, factor))};
+    };
+    to[c] =
+        std::bit_cast<float>(scaled(pair & 0xFFFF) | scaled(pair >> 16) << 16);
+  }
+}
+
+void ScaleCells(const float* from, int64_t count, double factor, bool pairs,
+                float* to) {
+  const float narrow = static_cast<float>(factor);
+  if (static_cast<double>(narrow) == factor) {
+    ScaleFloats(from, count, narrow, pairs, to);
+  } else {
+    ScaleFloats(from, count, factor, pairs, to);
+  }
+}
+
+void ScaleCells(const double* from, int64_t count, double factor, bool,
+                double* to) {
+  for (int64_t c = 0; c < count; ++c) to[c] = factor * from[c];
+}
 
 }  // namespace
 
@@ -203,9 +232,7 @@ void Packer<T>::Columns(const Rows& rows, IndexRange range, int64_t fetch_end,
         T* const own = memory[r];
         pieces[r] = PieceOf(rows, i + r, piece, own);
         if (factor == 1) continue;
-        for (int64_t c = 0; c < cells; ++c) {
-          own[c] = Scaled(pieces[r][c], factor, pairs_);
-        }
+        ScaleCells(pieces[r], cells, factor, pairs_, own);
         pieces[r] = own;
       }
       T* const columns = to + (i - range.begin) + CellsOf(at) * step;
