@@ -201,6 +201,39 @@ TEST_P(SpecialValuesTest, LargeValues) {
   }
 }
 
+// What is computed once more is summed in pieces that depend on nothing but
+// positions: not on the form of the mask, nor on how the values lie.
+TEST_P(SpecialValuesTest, LargeValuesInAnyForm) {
+  for (int64_t j = 0; j < kKeys; ++j) {
+    SetValue(j, 3, (0.5f + static_cast<float>(j * 7919 % 64) / 130) * kMax);
+  }
+  problem_.query_offset = QueryOffset::BottomRight();
+  problem_.mask = Mask::Window(301, 0);
+  const AttentionResult window = Run();
+
+  std::vector<uint8_t> visible(static_cast<size_t>(kQueries * kKeys));
+  for (int64_t i = 0; i < kQueries; ++i) {
+    const int64_t position = i + kKeys - kQueries;
+    for (int64_t j = position - 300; j <= position; ++j) {
+      visible[static_cast<size_t>(i * kKeys + j)] = 1;
+    }
+  }
+  problem_.mask =
+      Mask::Boolean(TensorView(visible.data(), DType::kU8, {kQueries, kKeys}));
+  EXPECT_TRUE(SameBits(Run().out, window.out));
+
+  Tensor columns(DType::kF32, {1, 1, kSize, kKeys});
+  for (int64_t i = 0; i < v_.NumElements(); ++i) {
+    columns.AsMutable<float>()[i % kSize * kKeys + i / kSize] =
+        v_.As<float>()[i];
+  }
+  problem_.mask = Mask::Window(301, 0);
+  problem_.v = columns.view();
+  std::swap(problem_.v.shape[2], problem_.v.shape[3]);
+  std::swap(problem_.v.strides[2], problem_.v.strides[3]);
+  EXPECT_TRUE(SameBits(Run().out, window.out));
+}
+
 // Scale times q may leave the range of f32 where the score does not.
 TEST_P(SpecialValuesTest, LargeAndSmallScales) {
   problem_.scale = 1;
