@@ -285,6 +285,25 @@ TEST_P(SpecialValuesTest, SumsBelowTheLowestNumberAreThatNumber) {
   }
 }
 
+// The same in double, where the reference has no more room either.
+TEST_P(SpecialValuesTest, SumsBelowTheLowestDoubleAreThatNumber) {
+  constexpr double kLowest = std::numeric_limits<double>::lowest();
+  Tensor q(DType::kF64, {1, 1, kQueries, 1}), k(DType::kF64, {1, 1, kKeys, 1});
+  Tensor bias(DType::kF64, {kKeys});
+  std::fill_n(q.AsMutable<double>(), kQueries, -1e154);
+  std::fill_n(k.AsMutable<double>(), kKeys, 1e154);
+  std::fill_n(bias.AsMutable<double>(), kKeys, kLowest);
+  problem_.q = q;
+  problem_.k = problem_.v = k;
+  problem_.bias = bias;
+  problem_.scale = 1;
+  const AttentionResult r = Run();
+  for (int64_t i = 0; i < kQueries * kKeys; ++i) {
+    ASSERT_NEAR(r.weights.As<double>()[i], 1.0 / kKeys, 1e-12);
+  }
+  EXPECT_EQ(r.lse.As<double>()[0], kLowest);
+}
+
 // What a bias of -infinity hides has no effect, NaN included.
 TEST_P(SpecialValuesTest, NaNBehindABias) {
   Tensor bias(DType::kF32, {1, kKeys});
