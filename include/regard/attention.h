@@ -110,6 +110,10 @@ struct AttentionProblem {
   // sink_logit).
   TensorView sink_logit;
   std::optional<Dropout> dropout;  // for training; unset: none
+  // k or v may be i8: element times the f32 scale of its row, in f32. [B, Hkv,
+  // Lk] as they lie (or [1, Hkv, total], [pages, Hkv, page rows]), any strides.
+  // Beside other types, none.
+  TensorView k_scales, v_scales;
   // Each i32 or i64, any strides. Cumulative: 0 first, in order, the total
   // last.
   TensorView query_starts;  // [S + 1]

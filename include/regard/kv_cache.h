@@ -40,8 +40,10 @@ struct KvCacheSizes {
   int64_t kv_heads = 0;
   int64_t key_size = 0;    // D
   int64_t value_size = 0;  // Dv
-  // Of what is stored: f32, bf16, f16 or f64. What is appended is rounded to
-  // it, to nearest even.
+  // Of what is stored: f32, bf16, f16 or f64, to which what is appended is
+  // rounded, to nearest even. i8: a row of a head is its elements times an f32
+  // scale, of which the largest magnitude is 127; a row that isn't finite
+  // becomes NaN.
   DType dtype = DType::kF32;
 };
 

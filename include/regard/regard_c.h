@@ -298,6 +298,11 @@ REGARD_API regard_status regard_problem_set_key_lengths(
  * j % rows of page table[s, j / rows]. Needs key lengths. */
 REGARD_API regard_status regard_problem_set_block_table(
     regard_problem* problem, const regard_tensor* table);
+/* What each row of k or v of type REGARD_I8 is multiplied by: f32 [B, Hkv, Lk]
+ * as k and v lie, without their last axis. NULL: none. */
+REGARD_API regard_status regard_problem_set_scales(
+    regard_problem* problem, const regard_tensor* k_scales,
+    const regard_tensor* v_scales);
 /* Keys that overwrite each other: key j from first_keys on lies in slot
  * first_keys + (j - first_keys) % period. Of n keys the first `first_keys` and
  * the last `period` are held, less those before oldest[s] where it is given
@@ -320,7 +325,7 @@ typedef struct regard_kv_cache regard_kv_cache;
 typedef struct regard_kv_cache_sizes {
   int64_t sequences, kv_heads;
   int64_t key_size, value_size; /* D, Dv */
-  int32_t dtype;                /* of what is stored: REGARD_F32, ... */
+  int32_t dtype; /* of what is stored: REGARD_F32, REGARD_BF16, REGARD_I8 ... */
 } regard_kv_cache_sizes;
 
 /* Up to `capacity` keys in each sequence. */
@@ -388,8 +393,8 @@ REGARD_API int64_t regard_kv_cache_free_pages(const regard_kv_cache* cache);
 REGARD_API size_t regard_kv_cache_bytes(const regard_kv_cache* cache);
 
 /* Makes `sequences` of the cache, from `first` on, the keys and values of a
- * problem: sets k, v, key lengths, block table and ring. They follow what is
- * appended; the cache has to live as long as the problem uses it. */
+ * problem: sets k, v, scales, key lengths, block table and ring. They follow
+ * what is appended; the cache has to live as long as the problem uses it. */
 REGARD_API regard_status regard_problem_set_kv_cache(
     regard_problem* problem, const regard_kv_cache* cache, int64_t first,
     int64_t sequences);

@@ -252,6 +252,26 @@ void Checker::Masks(const Problem& p, bool offset_given) const {
   }
 }
 
+// Rows of i8 have scales, others have none.
+void CheckScales(const Checker& check, const TensorView& rows,
+                 const char* rows_name, const TensorView& scales,
+                 const char* name) {
+  const bool wanted = rows.dtype == DType::kI8;
+  if (wanted != scales.given()) {
+    check.Fail(name, wanted
+                         ? std::string("not given, but ") + rows_name + " is i8"
+                         : std::string("given, but ") + rows_name + " is " +
+                               Name(rows.dtype));
+  }
+  if (!wanted) return;
+  if (scales.dtype != DType::kF32) {
+    check.Fail(name, std::string("type ") + Name(scales.dtype), "use f32");
+  }
+  check.Shape(scales, name, {rows.shape[0], rows.shape[1], rows.shape[2]},
+              "[B, Hkv, Lk], one for each row");
+  check.Memory(scales, name);
+}
+
 // q, k and v agree with each other; fills the sizes.
 void CheckShapes(const Checker& check, const AttentionProblem& inputs,
                  Problem& p) {
@@ -264,8 +284,10 @@ void CheckShapes(const Checker& check, const AttentionProblem& inputs,
                      std::to_string(view->rank()),
                  "give [B, H, L, D]");
     }
-    check.AnyFloating(*view, name, "convert it to f64, f32, bf16 or f16",
-                      ErrorKind::kUnsupported);
+    if (view == &p.q || view->dtype != DType::kI8) {
+      check.AnyFloating(*view, name, "convert it to f64, f32, bf16 or f16",
+                        ErrorKind::kUnsupported);
+    }
     check.Memory(*view, name);
     // f32 arithmetic would lose what makes them f64.
     if (view->dtype == DType::kF64 && p.q.dtype != DType::kF64) {
@@ -287,6 +309,8 @@ void CheckShapes(const Checker& check, const AttentionProblem& inputs,
               "[B, Hkv, Lk, D] with q's B and D");
   check.Shape(p.v, "v", {batch, p.kv_heads, rows, p.value_size},
               "[B, Hkv, Lk, Dv] with k's B, Hkv and Lk");
+  CheckScales(check, p.k, "k", p.k_scales, "k_scales");
+  CheckScales(check, p.v, "v", p.v_scales, "v_scales");
   const bool divides =
       p.kv_heads == 0 ? p.query_heads == 0 : p.query_heads % p.kv_heads == 0;
   if (!divides) {
@@ -356,6 +380,8 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
   p.key_starts = problem.key_starts;
   p.key_lengths = problem.key_lengths;
   p.block_table = problem.block_table;
+  p.k_scales = problem.k_scales;
+  p.v_scales = problem.v_scales;
   CheckShapes(check, problem, p);
   CheckCountable(check, {p.sequences, p.kv_heads}, "[B, Hkv]");
   CheckCountable(check, {p.sequences, p.query_heads, p.query_length},
@@ -442,7 +468,9 @@ void CheckOverlaps(const Checker& check, const AttentionProblem& inputs,
                             {"key_starts", &inputs.key_starts},
                             {"key_lengths", &inputs.key_lengths},
                             {"block_table", &inputs.block_table},
-                            {"ring.oldest", &problem.ring_oldest}};
+                            {"ring.oldest", &problem.ring_oldest},
+                            {"k_scales", &inputs.k_scales},
+                            {"v_scales", &inputs.v_scales}};
   for (size_t i = 0; i < written.size(); ++i) {
     const NamedView& output = written[i];
     if (MayOverlapItself(*output.view)) refuse(output, "itself");

@@ -63,13 +63,13 @@ Rows Problem::Queries(const Sequence& s, int64_t head) const {
   return RowsOf(q, s.batch, head, s.first_query);
 }
 
-Rows Problem::KeyRows(const TensorView& view, const Sequence& s,
-                      int64_t kv_head) const {
+Rows Problem::KeyRows(const TensorView& view, const TensorView& scales,
+                      const Sequence& s, int64_t kv_head) const {
   if (key_starts.given()) {
-    return RowsOf(view, 0, kv_head, ListItem(key_starts, s.index));
+    return RowsOf(view, 0, kv_head, ListItem(key_starts, s.index), scales);
   }
   const bool paged = block_table.given();
-  Rows rows = RowsOf(view, paged ? 0 : s.index, kv_head, 0);
+  Rows rows = RowsOf(view, paged ? 0 : s.index, kv_head, 0, scales);
   rows.pinned = ring_pinned;
   rows.period = ring_period;
   if (!paged) return rows;
@@ -84,11 +84,11 @@ Rows Problem::KeyRows(const TensorView& view, const Sequence& s,
 }
 
 Rows Problem::Keys(const Sequence& s, int64_t kv_head) const {
-  return KeyRows(k, s, kv_head);
+  return KeyRows(k, k_scales, s, kv_head);
 }
 
 Rows Problem::Values(const Sequence& s, int64_t kv_head) const {
-  return KeyRows(v, s, kv_head);
+  return KeyRows(v, v_scales, s, kv_head);
 }
 
 }  // namespace regard::inline v0

@@ -69,6 +69,7 @@ struct Problem {
   TensorView query_starts, key_starts, key_lengths, block_table;
   int64_t ring_pinned = 0, ring_period = 0;  // period 0: no ring
   TensorView ring_oldest;                    // [S], or not given
+  TensorView k_scales, v_scales;             // of i8: as k and v without D
   TensorView bias;                           // rank 0 to 4, or not given
   TensorView alibi_slopes, sink_logit;       // [Hq], or not given
   double scale = 1;
@@ -95,8 +96,8 @@ struct Problem {
   Rows Values(const Sequence& sequence, int64_t kv_head) const;
 
  private:
-  Rows KeyRows(const TensorView& view, const Sequence& sequence,
-               int64_t kv_head) const;
+  Rows KeyRows(const TensorView& view, const TensorView& scales,
+               const Sequence& sequence, int64_t kv_head) const;
 };
 
 // Where a kernel writes; checked like the problem.

@@ -36,8 +36,8 @@ void StoreAs(std::byte* row, int64_t stride, int64_t count, const T* values,
 
 }  // namespace
 
-Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
-            int64_t first) {
+Rows RowsOf(const TensorView& view, int64_t batch, int64_t head, int64_t first,
+            const TensorView& scales) {
   const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
   Rows rows;
   rows.data = static_cast<const std::byte*>(view.data) +
@@ -47,6 +47,11 @@ Rows RowsOf(const TensorView& view, int64_t batch, int64_t head,
   rows.item_size = item;
   rows.row_stride = view.strides[2];
   rows.column_stride = view.strides[3];
+  if (!scales.given()) return rows;
+  rows.scales = scales.As<float>() + batch * scales.strides[0] +
+                head * scales.strides[1] + first * scales.strides[2];
+  rows.scale_stride = scales.strides[2];
+  rows.scale_page_stride = scales.strides[0];
   return rows;
 }
 
@@ -64,6 +69,12 @@ void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
                                  [](uint16_t x) { return F32FromBF16(x); });
     case DType::kF16:
       return LoadAs<T, uint16_t>(from, stride, count, to, F32FromF16);
+    case DType::kI8: {
+      const float scale = *rows.ScaleAt(row);
+      return LoadAs<T, int8_t>(from, stride, count, to, [scale](int8_t x) {
+        return scale * static_cast<float>(x);
+      });
+    }
     default:
       return LoadAs<T, float>(from, stride, count, to, same);
   }

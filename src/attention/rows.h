@@ -22,10 +22,16 @@ struct Rows {
   const std::byte* table = nullptr;
   bool wide_table = false;  // i64, not i32
   int64_t table_stride = 0, page_stride = 0, page_rows = 0;
+  // Of rows of i8: what each is multiplied by, at the places of the rows.
+  const float* scales = nullptr;
+  int64_t scale_stride = 0, scale_page_stride = 0;
 
   // Row i, whose first element is of type `dtype`.
   const std::byte* At(int64_t row) const;
-  // The same, where the type is T.
+  const float* ScaleAt(int64_t row) const {
+    return scales + PlaceOf(row, scale_stride, scale_page_stride);
+  }
+  // The same as At, where the type is T.
   template <typename T>
   const T* Row(int64_t row) const {
     return reinterpret_cast<const T*>(At(row));
@@ -44,6 +50,7 @@ struct Rows {
     return period == 0 || row < pinned ? row : pinned + (row - pinned) % period;
   }
   int64_t PageOf(int64_t slot) const;
+  int64_t PlaceOf(int64_t row, int64_t of_row, int64_t of_page) const;
 };
 
 inline int64_t Rows::PageOf(int64_t slot) const {
@@ -52,12 +59,15 @@ inline int64_t Rows::PageOf(int64_t slot) const {
                     : reinterpret_cast<const int32_t*>(table)[at];
 }
 
-inline const std::byte* Rows::At(int64_t row) const {
+inline int64_t Rows::PlaceOf(int64_t row, int64_t of_row,
+                             int64_t of_page) const {
   const int64_t slot = SlotOf(row);
-  const int64_t at = table == nullptr ? slot * row_stride
-                                      : PageOf(slot) * page_stride +
-                                            slot % page_rows * row_stride;
-  return data + at * item_size;
+  return table == nullptr ? slot * of_row
+                          : PageOf(slot) * of_page + slot % page_rows * of_row;
+}
+
+inline const std::byte* Rows::At(int64_t row) const {
+  return data + PlaceOf(row, row_stride, page_stride) * item_size;
 }
 
 inline int64_t Rows::RunEnd(int64_t row, int64_t end) const {
@@ -77,11 +87,13 @@ inline int64_t Rows::RunEnd(int64_t row, int64_t end) const {
   return std::min(end, next);
 }
 
-// Of a view [B, H, L, D]: row `first` of one head on.
-Rows RowsOf(const TensorView& view, int64_t batch, int64_t head, int64_t first);
+// Of a view [B, H, L, D], and of scales [B, H, L] where they are given: row
+// `first` of one head on.
+Rows RowsOf(const TensorView& view, int64_t batch, int64_t head, int64_t first,
+            const TensorView& scales = {});
 
-// to[c] = columns [begin, begin + count) of a row as T: float from f32, bf16
-// and f16, double from f64 and each of these.
+// to[c] = columns [begin, begin + count) of a row as T: float from f32, bf16,
+// f16 and i8 times its scale (in f32), double from f64 and each of these.
 template <typename T>
 void LoadColumns(const Rows& rows, int64_t row, int64_t begin, int64_t count,
                  T* to);

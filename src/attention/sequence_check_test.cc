@@ -204,6 +204,25 @@ TEST_F(SequenceCheckTest, MasksOfSequences) {
   EXPECT_THAT(Message(), HasSubstr("Lq = 2, Lk = 4 of sequence 0"));
 }
 
+TEST_F(SequenceCheckTest, Scales) {
+  const Tensor bytes(DType::kI8, {1, 2, 7, 6});
+  const Tensor scales(DType::kF32, {1, 2, 7}), wide(DType::kF64, {1, 2, 7});
+  problem_.k = bytes;
+  EXPECT_THAT(Message(), HasSubstr("k_scales: not given, but k is i8"));
+  problem_.k_scales = scales;
+  EXPECT_EQ(Message(), "no error");
+  problem_.k_scales = wide;
+  EXPECT_THAT(Message(), AllOf(HasSubstr("k_scales"), HasSubstr("f64")));
+  problem_.k_scales = scales.view().Slice(2, 0, 6);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("[1, 2, 6]"), HasSubstr("[1, 2, 7]")));
+  problem_.k_scales = scales;
+  problem_.v_scales = scales;
+  EXPECT_THAT(Message(), HasSubstr("v_scales: given, but v is f32"));
+  problem_.v_scales = {};
+  problem_.q = TensorView(bytes.view().data, DType::kI8, {1, 4, 5, 6});
+  EXPECT_THAT(Message(), AllOf(HasSubstr("Attend: q"), HasSubstr("i8")));
+}
+
 TEST_F(SequenceCheckTest, OutputsAreNotTheLists) {
   Tensor out(DType::kF32, {1, 4, 5, 6});
   AttentionOutputs outputs;

@@ -147,6 +147,40 @@ TEST(SequencesTest, Hundreds) {
   }
 }
 
+// Packed i8 keys whose scales lie at places of their own, beside f32 values.
+TEST(SequencesTest, ScalesOfPackedRows) {
+  const int64_t starts[3] = {0, 3, 10};
+  Tensor bytes(DType::kI8, {1, 2, 10, 5}), scales(DType::kF32, {1, 10, 2, 3});
+  Tensor keys(DType::kF32, {1, 2, 10, 5}), q(DType::kF32, {1, 4, 10, 5});
+  for (int64_t i = 0; i < 60; ++i) {
+    scales.AsMutable<float>()[i] = static_cast<float>(i + 1) / 1000;
+  }
+  auto* stored = static_cast<int8_t*>(bytes.mutable_view().mutable_data());
+  for (int64_t i = 0; i < 100; ++i) {
+    stored[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+    const int64_t head = i / 50, row = i / 5 % 10;
+    keys.AsMutable<float>()[i] = scales.As<float>()[(row * 2 + head) * 3] *
+                                 static_cast<float>(stored[i]);
+  }
+  for (int64_t i = 0; i < 200; ++i) {
+    q.AsMutable<float>()[i] = static_cast<float>(i % 13) - 6;
+  }
+  AttentionProblem p;
+  p.q = q;
+  p.k = p.v = keys;
+  p.query_starts = p.key_starts = TensorView(starts, {3});
+  for (const KernelOnTarget& kernel : AllKernels()) {
+    const AttentionResult expected = Attend(p, OptionsFor(kernel));
+    AttentionProblem eight = p;
+    eight.k = bytes;
+    eight.k_scales =
+        TensorView(scales.As<float>(), DType::kF32, {1, 2, 10}, {60, 3, 6});
+    const AttentionResult actual = Attend(eight, OptionsFor(kernel));
+    EXPECT_TRUE(SameBits(actual.out, expected.out)) << kernel.Name();
+    EXPECT_TRUE(SameBits(actual.lse, expected.lse)) << kernel.Name();
+  }
+}
+
 // pytorch#187227: pages whose rows lie past 2^32 elements, and keys at
 // positions past 2^40 in a ring, as a stride of 0 or a few real slots show.
 TEST(SequencesTest, LargeNumbers) {

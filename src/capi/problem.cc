@@ -159,6 +159,18 @@ regard_status regard_problem_set_block_table(regard_problem* problem,
   });
 }
 
+regard_status regard_problem_set_scales(regard_problem* problem,
+                                        const regard_tensor* k_scales,
+                                        const regard_tensor* v_scales) {
+  return Guard("regard_problem_set_scales", [&] {
+    regard::AttentionProblem& value = Required(problem, "problem").value;
+    const regard::TensorView k = regard::ViewOf(k_scales, "k_scales");
+    const regard::TensorView v = regard::ViewOf(v_scales, "v_scales");
+    value.k_scales = k;
+    value.v_scales = v;
+  });
+}
+
 regard_status regard_problem_set_ring(regard_problem* problem,
                                       int64_t first_keys, int64_t period,
                                       const regard_tensor* oldest) {

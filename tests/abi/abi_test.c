@@ -688,6 +688,25 @@ static void TestLengthsPagesAndRings(void) {
   TearDown(&f);
 }
 
+/* Values of i8: 2, 4 and 12 as 4, 2 and 3 times 0.5, 2 and 4. */
+static void TestScales(void) {
+  static const int8_t eight[] = {4, 2, 3};
+  static const float scales[] = {0.5f, 2, 4};
+  static const int64_t arrays[] = {1, 1, 3, 1}, rows[] = {1, 1, 3};
+  const regard_tensor v_scales = View(scales, 3, rows);
+  regard_tensor v;
+  Fixture f;
+  SetUp(&f);
+  CHECK_OK(regard_tensor_init(&v, eight, REGARD_I8, 4, arrays));
+  CHECK_OK(regard_problem_set_qkv(f.problem, &f.q_view, &f.k_view, &v));
+  CHECK_FAILS(regard_attend(f.problem, NULL, &f.out_view, NULL, NULL),
+              REGARD_ERROR_ARGUMENT, "v_scales: not given, but v is i8");
+  CHECK_OK(regard_problem_set_scales(f.problem, NULL, &v_scales));
+  CHECK_OK(regard_mask_and_causal(f.mask));
+  CHECK(Gives(&f, 2, 3, 6));
+  TearDown(&f);
+}
+
 /* A row of k and v whose value is `value`. */
 static void AppendOne(regard_kv_cache* cache, int64_t sequence, float value) {
   static const int64_t row[] = {1, 1, 1, 1};
@@ -824,6 +843,7 @@ int main(void) {
   TestMerge();
   TestPackedSequences();
   TestLengthsPagesAndRings();
+  TestScales();
   TestCaches();
   TestRingCache();
   TestPagedCache();

@@ -1,13 +1,13 @@
 #include "regard/kv_cache.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "attention/array_check.h"
 #include "attention/cache/page_pool.h"
+#include "attention/cache/stored_rows.h"
 #include "attention/overlap.h"
 #include "attention/problem.h"
 #include "attention/rows.h"
@@ -22,35 +22,7 @@ namespace {
 // Bytes that are copied faster by one thread than others wake up.
 constexpr int64_t kSerialBytes = int64_t{1} << 20;
 
-// Columns converted at a time.
-constexpr int64_t kPiece = 64;
-
 std::string Number(int64_t n) { return std::to_string(n); }
-
-template <typename T>
-void ConvertRow(const Rows& from, int64_t row, DType dtype, std::byte* to,
-                int64_t stride, int64_t columns) {
-  const int64_t item = static_cast<int64_t>(ItemSize(dtype));
-  for (int64_t begin = 0; begin < columns; begin += kPiece) {
-    const int64_t count = std::min(kPiece, columns - begin);
-    T piece[kPiece];
-    LoadColumns(from, row, begin, count, piece);
-    StoreColumns(dtype, to + begin * stride * item, stride, count, piece);
-  }
-}
-
-// Row `row` of `from` to columns at `to`, `stride` elements of `dtype` apart.
-void CopyRow(const Rows& from, int64_t row, DType dtype, std::byte* to,
-             int64_t stride, int64_t columns) {
-  if (from.dtype == dtype && from.column_stride == 1 && stride == 1) {
-    std::memcpy(to, from.At(row),
-                static_cast<size_t>(columns * from.item_size));
-  } else if (from.dtype == DType::kF64) {
-    ConvertRow<double>(from, row, dtype, to, stride, columns);
-  } else {
-    ConvertRow<float>(from, row, dtype, to, stride, columns);
-  }
-}
 
 // The rows of a sequence among what is appended.
 struct Part {
@@ -82,11 +54,7 @@ struct KvCache::State {
   int64_t window = 0;     // of a ring
   int64_t page_rows = 0;  // 0: no pages
   KeyRing ring;
-  // [sequences or pages, Hkv, rows, ...]. The memory of pages has the heads
-  // outside: pages taken one after the other then lie side by side for each
-  // head, and are read like one array.
-  Tensor k_memory, v_memory;
-  MutableTensorView k, v;
+  StoredRows k, v;
   std::vector<int64_t> lengths, oldest;
   PagePool pool;
   std::vector<bool> leaving;  // sequences, while pages are counted
@@ -95,7 +63,7 @@ struct KvCache::State {
         int64_t rows, bool heads_outside);
 
   // Of one sequence and head.
-  Rows RowsIn(const TensorView& array, int64_t sequence, int64_t head) const;
+  Rows RowsIn(const StoredRows& array, int64_t sequence, int64_t head) const;
   // Where something is not an array of rows like those of the cache.
   void CheckRows(const ArrayChecker& check, const TensorView& rows,
                  const char* name, int64_t batch, int64_t count,
@@ -108,7 +76,6 @@ struct KvCache::State {
 
   void Append(const std::string& function, const Appended& rows);
   void TakePages(int64_t sequence, int64_t count);
-  void CopyPage(int64_t from, int64_t to, int64_t rows);
   void Write(int64_t sequence, int64_t head, const Appended& rows);
   void CopyKeys(int64_t from, int64_t to, int64_t begin, int64_t end);
 };
@@ -131,28 +98,22 @@ KvCache::State::State(const char* function, const KvCacheSizes& wanted,
     case DType::kBF16:
     case DType::kF32:
     case DType::kF64:
+    case DType::kI8:
       break;
     default:
       check.Fail("dtype",
                  std::string("type ") + Name(sizes.dtype) + " is not supported",
-                 "use f32, bf16, f16 or f64", ErrorKind::kUnsupported);
+                 "use f32, bf16, f16, f64 or i8", ErrorKind::kUnsupported);
   }
   lengths.assign(static_cast<size_t>(sizes.sequences), 0);
   oldest.assign(static_cast<size_t>(sizes.sequences), 0);
   leaving.assign(static_cast<size_t>(sizes.sequences), false);
-  const auto make = [&](int64_t size, Tensor& memory) {
-    Dims shape = {batch, sizes.kv_heads, rows, size};
-    if (heads_outside) std::swap(shape[0], shape[1]);
-    memory = Tensor(sizes.dtype, shape);
-    MutableTensorView view = memory.mutable_view();
-    if (heads_outside) {
-      std::swap(view.shape[0], view.shape[1]);
-      std::swap(view.strides[0], view.strides[1]);
-    }
-    return view;
+  const auto make = [&](int64_t size) {
+    return StoredRows(sizes.dtype, {batch, sizes.kv_heads, rows, size},
+                      heads_outside);
   };
-  k = make(sizes.key_size, k_memory);
-  v = make(sizes.value_size, v_memory);
+  k = make(sizes.key_size);
+  v = make(sizes.value_size);
 }
 
 // ---------------------------------------------------------------- making
@@ -221,9 +182,10 @@ KvCache& KvCache::operator=(KvCache&&) noexcept = default;
 
 // ---------------------------------------------------------------- memory
 
-Rows KvCache::State::RowsIn(const TensorView& view, int64_t sequence,
+Rows KvCache::State::RowsIn(const StoredRows& array, int64_t sequence,
                             int64_t head) const {
-  Rows rows = RowsOf(view, page_rows > 0 ? 0 : sequence, head, 0);
+  Rows rows =
+      RowsOf(array.rows, page_rows > 0 ? 0 : sequence, head, 0, array.scales);
   rows.pinned = ring.first_keys;
   rows.period = ring.period;
   if (page_rows == 0) return rows;
@@ -232,7 +194,7 @@ Rows KvCache::State::RowsIn(const TensorView& view, int64_t sequence,
                sequence * table.strides[0] * int64_t{sizeof(int64_t)};
   rows.wide_table = true;
   rows.table_stride = 1;
-  rows.page_stride = view.strides[0];
+  rows.page_stride = array.rows.strides[0];
   rows.page_rows = page_rows;
   return rows;
 }
@@ -241,7 +203,7 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
                            const Appended& appended) {
   const Part part = appended.Of(sequence);
   const int64_t length = lengths[static_cast<size_t>(sequence)];
-  const auto write = [&](const TensorView& array, const TensorView& from) {
+  const auto write = [&](const StoredRows& array, const TensorView& from) {
     const Rows to = RowsIn(array, sequence, head);
     const Rows rows = RowsOf(from, part.batch, head, part.first);
     for (int64_t i = 0; i < part.count; ++i) {
@@ -249,8 +211,7 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
       const bool kept = ring.period == 0 || key < ring.first_keys ||
                         i >= part.count - ring.period;
       if (!kept) continue;  // overwritten by a later one
-      CopyRow(rows, i, sizes.dtype, const_cast<std::byte*>(to.At(key)), 1,
-              array.shape[3]);
+      StoreRow(rows, i, to, key, array.rows.shape[3]);
     }
   };
   write(k, appended.k);
@@ -261,13 +222,12 @@ void KvCache::State::Write(int64_t sequence, int64_t head,
 // is its own.
 void KvCache::State::CopyKeys(int64_t from, int64_t to, int64_t begin,
                               int64_t end) {
-  for (const TensorView* array : {&k, &v}) {
+  for (const StoredRows* array : {&k, &v}) {
     for (int64_t head = 0; head < sizes.kv_heads; ++head) {
       const Rows source = RowsIn(*array, from, head);
       const Rows target = RowsIn(*array, to, head);
       for (int64_t key = begin; key < end; ++key) {
-        CopyRow(source, key, sizes.dtype,
-                const_cast<std::byte*>(target.At(key)), 1, array->shape[3]);
+        StoreRow(source, key, target, key, array->rows.shape[3]);
       }
     }
   }
@@ -301,8 +261,10 @@ void KvCache::State::CheckRows(const ArrayChecker& check,
           "convert it to f64, f32, bf16 or f16", ErrorKind::kUnsupported);
   }
   check.Memory(rows, name);
-  if (MayOverlap(rows, k) || MayOverlap(rows, v)) {
-    check.Fail(name, "shares memory with the cache");
+  for (const TensorView* view : {&k.rows, &k.scales, &v.rows, &v.scales}) {
+    if (view->given() && MayOverlap(rows, *view)) {
+      check.Fail(name, "shares memory with the cache");
+    }
   }
 }
 
@@ -348,21 +310,6 @@ void KvCache::State::CheckRoom(const ArrayChecker& check,
              "trim sequences that have ended, or make a cache of more pages");
 }
 
-// The first rows of a page become those of another.
-void KvCache::State::CopyPage(int64_t from, int64_t to, int64_t count) {
-  for (const MutableTensorView& view : {k, v}) {
-    const int64_t item = static_cast<int64_t>(ItemSize(view.dtype));
-    std::byte* data = static_cast<std::byte*>(view.mutable_data());
-    for (int64_t head = 0; head < sizes.kv_heads; ++head) {
-      const auto place = [&](int64_t page) {
-        return data + (page * view.strides[0] + head * view.strides[1]) * item;
-      };
-      std::memcpy(place(to), place(from),
-                  static_cast<size_t>(count * view.strides[2] * item));
-    }
-  }
-}
-
 // Pages for `count` keys more, the first of them alone on its page.
 void KvCache::State::TakePages(int64_t sequence, int64_t count) {
   const int64_t length = lengths[static_cast<size_t>(sequence)];
@@ -371,7 +318,9 @@ void KvCache::State::TakePages(int64_t sequence, int64_t count) {
     const int64_t shared = pool.At(sequence, last);
     pool.Leave(sequence, last);
     pool.Take(sequence, last);
-    CopyPage(shared, pool.At(sequence, last), used);
+    for (StoredRows* array : {&k, &v}) {
+      array->CopyPage(shared, pool.At(sequence, last), used);
+    }
   }
   for (int64_t i = CeilDiv(length, page_rows);
        i < CeilDiv(length + count, page_rows); ++i) {
@@ -517,8 +466,13 @@ void KvCache::Bind(AttentionProblem& problem, int64_t first,
     return view.Slice(0, first, first + sequences);
   };
   const bool paged = s.page_rows > 0;
-  problem.k = paged ? TensorView(s.k) : part(s.k);
-  problem.v = paged ? TensorView(s.v) : part(s.v);
+  const auto lent = [&](const TensorView& view) {
+    return paged || !view.given() ? view : part(view);
+  };
+  problem.k = lent(s.k.rows);
+  problem.v = lent(s.v.rows);
+  problem.k_scales = lent(s.k.scales);
+  problem.v_scales = lent(s.v.scales);
   problem.key_starts = {};
   problem.key_lengths = part(TensorView(s.lengths.data(), {s.sizes.sequences}));
   problem.block_table = paged ? part(s.pool.table()) : TensorView();
@@ -551,7 +505,7 @@ void KvCache::Read(int64_t sequence, int64_t begin, const MutableTensorView& k,
                             "first " +
                             Number(s.ring.first_keys));
   }
-  const auto read = [&](const TensorView& array, const MutableTensorView& to) {
+  const auto read = [&](const StoredRows& array, const MutableTensorView& to) {
     const int64_t item = static_cast<int64_t>(ItemSize(to.dtype));
     for (int64_t head = 0; head < s.sizes.kv_heads; ++head) {
       const Rows rows = s.RowsIn(array, sequence, head);
@@ -586,7 +540,7 @@ int64_t KvCache::free_pages() const { return state_->pool.free(); }
 
 size_t KvCache::bytes() const {
   const State& s = *state_;
-  return s.k_memory.ByteSize() + s.v_memory.ByteSize() + s.pool.bytes() +
+  return s.k.bytes() + s.v.bytes() + s.pool.bytes() +
          (s.lengths.capacity() + s.oldest.capacity()) * sizeof(int64_t);
 }
 

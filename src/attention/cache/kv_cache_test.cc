@@ -506,6 +506,72 @@ TEST_P(KvCacheDecodeTest, InTheTypeOfTheCache) {
   }
 }
 
+// i8 is the attention over what the cache reads back, bit for bit.
+TEST_P(KvCacheDecodeTest, InEightBits) {
+  constexpr int64_t kKeys = 540;
+  Random random(13);
+  const Tensor q = random.Numbers({1, 4, 5, 40});
+  const Tensor k = random.Numbers({1, 2, kKeys, 40});
+  const Tensor v = random.Numbers({1, 2, kKeys, 24});
+  const AttentionOptions options = OptionsFor(GetParam(), 2);
+  const KvCacheSizes sizes = {.sequences = 2,
+                              .kv_heads = 2,
+                              .key_size = 40,
+                              .value_size = 24,
+                              .dtype = DType::kI8};
+  std::vector<KvCache> caches;
+  caches.push_back(KvCache::Contiguous(sizes, kKeys + 3));
+  caches.push_back(KvCache::Ring(sizes, kKeys, 2, 9));
+  caches.push_back(KvCache::Paged(sizes, kKeys, 70, 16));
+  for (KvCache& cache : caches) {
+    cache.AppendTo(0, k.view().Slice(2, 0, 533), v.view().Slice(2, 0, 533));
+    cache.Fork(0, 1);
+    cache.AppendTo(1, k.view().Slice(2, 533, kKeys),
+                   v.view().Slice(2, 533, kKeys));
+    cache.AppendTo(0, k.view().Slice(2, 0, 7), v.view().Slice(2, 0, 7));
+    Tensor read_k(DType::kF32, {1, 2, kKeys, 40});
+    Tensor read_v(DType::kF32, {1, 2, kKeys, 24});
+    cache.Read(1, 0, read_k.mutable_view(), read_v.mutable_view());
+    // Half a step of 2 / 127 at most, as the largest magnitude is 2.
+    EXPECT_TRUE(AllWithin(read_k, k, 1 / 126.9));
+    EXPECT_TRUE(AllWithin(read_v, v, 1 / 126.9));
+    AttentionProblem p, full;
+    p.q = full.q = q;
+    full.k = read_k;
+    full.v = read_v;
+    cache.Bind(p, 1, 1);
+    EXPECT_TRUE(SameBits(Attend(p, options).out, Attend(full, options).out));
+  }
+}
+
+TEST(KvCacheTest, RowsOfEightBits) {
+  const KvCacheSizes sizes = {.sequences = 1,
+                              .kv_heads = 1,
+                              .key_size = 3,
+                              .value_size = 2,
+                              .dtype = DType::kI8};
+  KvCache cache = KvCache::Contiguous(sizes, 4);
+  // The scale of 254, 1 and -3 is 2: 127, 0 (a tie) and -2 (from -1.5).
+  const float k[12] = {254, 1, -3, 0, 0, 0, 1, kNaN, 1, 1e-45f, 0, 0};
+  const float v[8] = {1, -1, HUGE_VALF, 1, 3e38f, -3e38f, 0, -0.0f};
+  cache.Append(TensorView(k, {1, 1, 4, 3}), TensorView(v, {1, 1, 4, 2}));
+  Tensor k_read(DType::kF32, {1, 1, 4, 3}), v_read(DType::kF32, {1, 1, 4, 2});
+  cache.Read(0, 0, k_read.mutable_view(), v_read.mutable_view());
+  const float* keys = k_read.As<float>();
+  EXPECT_EQ(keys[0], 254);
+  EXPECT_EQ(keys[1], 0);
+  EXPECT_EQ(keys[2], -4);
+  EXPECT_EQ(keys[3], 0);
+  for (int i = 6; i < 9; ++i) EXPECT_TRUE(std::isnan(keys[i]));
+  EXPECT_EQ(keys[9], 0);
+  const float* values = v_read.As<float>();
+  EXPECT_FLOAT_EQ(values[1], -1);
+  EXPECT_TRUE(std::isnan(values[2]) && std::isnan(values[3]));
+  EXPECT_FLOAT_EQ(values[4], 3e38f);
+  EXPECT_EQ(values[6], 0);
+  EXPECT_GE(cache.bytes(), 4 * (3 + 2 + 4 + 4) * sizeof(int8_t));
+}
+
 // Random operations against lists of rows.
 struct Model {
   // Of one sequence: row j of k and v, and who was written last to each slot.
