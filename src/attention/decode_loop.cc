@@ -190,10 +190,9 @@ void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
     T* to = w.q + (r - unit.rows.begin) * geometry_.depth;
     LoadColumns(p_.Queries(unit.sequence, HeadOfRow(unit, r)),
                 QueryOfRow(unit, r), 0, p_.head_size, to);
-    for (int64_t d = 0; d < p_.head_size; ++d) {
-      to[d] =
-          static_cast<T>(terms_.scale().folded * static_cast<double>(to[d]));
-    }
+    // A sign and a power of two: rounded as little in T as in double.
+    const T factor = static_cast<T>(terms_.scale().folded);
+    for (int64_t d = 0; d < p_.head_size; ++d) to[d] *= factor;
     std::fill(to + p_.head_size, to + geometry_.depth, T{0});
   }
 }
@@ -486,6 +485,13 @@ void DecodeLoop<T>::FinishRow(const Unit& unit, int64_t row, T* max, T* sum,
   for (int64_t i = 0; i < unit.blocks.count; ++i) {
     const DecodePart<T> part = geometry_.PartOf(run_, unit, i);
     if (part.sum[at] == 0) continue;  // nothing visible
+    if (*sum == 0) {                  // the first one
+      *max = part.max[at];
+      *sum = part.sum[at];
+      const T* out = part.out + at * geometry_.columns;
+      std::copy(out, out + columns, w.out);
+      continue;
+    }
     decode_.merge(part.out + at * geometry_.columns, part.max[at], part.sum[at],
                   terms_.scale().log2_scale, columns, w.out, max, sum);
   }

@@ -2,9 +2,10 @@
 #ifndef REGARD_SRC_ATTENTION_ROW_CHECK_H_
 #define REGARD_SRC_ATTENTION_ROW_CHECK_H_
 
-#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace regard::inline v0 {
 
@@ -13,9 +14,17 @@ namespace regard::inline v0 {
 // not, and loses the sign of a -0 that has all the weight.
 template <typename T>
 bool IsExact(const T* row, int64_t size, T sum) {
-  return !std::isfinite(sum) || std::all_of(row, row + size, [&](T x) {
-    return std::isfinite(x) && (x != 0 || sum != 1);
-  });
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits kExponent =
+      sizeof(T) == 4 ? Bits{0x7F800000} : static_cast<Bits>(0x7FFull << 52);
+  // Integer tests without a way out become vector code; short rows are many.
+  Bits not_finite = 0, zero = 0;
+  for (int64_t e = 0; e < size; ++e) {
+    const Bits bits = std::bit_cast<Bits>(row[e]);
+    not_finite |= (bits & kExponent) == kExponent;
+    zero |= static_cast<Bits>(bits << 1) == 0;
+  }
+  return !std::isfinite(sum) || (not_finite == 0 && (zero == 0 || sum != 1));
 }
 
 }  // namespace regard::inline v0

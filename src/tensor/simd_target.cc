@@ -83,12 +83,18 @@ std::vector<SimdTarget> BuiltSimdTargets() {
   return Targets(HWY_TARGETS, kAvx3Bf16IsBuilt);
 }
 
-std::vector<SimdTarget> UsableSimdTargets() {
+std::vector<SimdTarget> SimdTargetsAmong(int64_t supported) {
   // What the compiler was told to require runs, whatever Highway's detection
   // says: it asks for more of NEON than the kernels use.
-  std::vector<SimdTarget> usable =
-      Targets((hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS,
-              kAvx3Bf16IsBuilt && HasAvx512Bf16());
+  return Targets((supported | HWY_STATIC_TARGET) & HWY_TARGETS,
+                 kAvx3Bf16IsBuilt && HasAvx512Bf16());
+}
+
+std::vector<SimdTarget> UsableSimdTargets() {
+  // Asked once: the host of a virtual machine answers it, which takes as long
+  // as the attention of a sentence.
+  static const int64_t supported = hwy::SupportedTargets();
+  std::vector<SimdTarget> usable = SimdTargetsAmong(supported);
   const char* cap = std::getenv("REGARD_MAX_ISA");
   if (cap == nullptr || *cap == '\0') return usable;
   const std::vector<SimdTarget> built = BuiltSimdTargets();

@@ -24,6 +24,8 @@ std::string SimdTargetName(SimdTarget target);
 
 // Everything this build contains, widest first; the last one runs anywhere.
 std::vector<SimdTarget> BuiltSimdTargets();
+// Those of Highway's sets that the build contains, and what belongs to them.
+std::vector<SimdTarget> SimdTargetsAmong(int64_t supported);
 // Those that the processor and its operating system support and that
 // REGARD_MAX_ISA allows, widest first; never empty. Error (kUsage) when the
 // variable holds an unknown name.
