@@ -186,10 +186,15 @@ template <typename T>
 void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
   if (*w.packed == unit.index) return;
   *w.packed = unit.index;
+  int64_t head = -1;
+  Rows queries;
   for (int64_t r = unit.rows.begin; r < unit.rows.end; ++r) {
+    if (HeadOfRow(unit, r) != head) {
+      head = HeadOfRow(unit, r);
+      queries = p_.Queries(unit.sequence, head);
+    }
     T* to = w.q + (r - unit.rows.begin) * geometry_.depth;
-    LoadColumns(p_.Queries(unit.sequence, HeadOfRow(unit, r)),
-                QueryOfRow(unit, r), 0, p_.head_size, to);
+    LoadColumns(queries, QueryOfRow(unit, r), 0, p_.head_size, to);
     // A sign and a power of two: rounded as little in T as in double.
     const T factor = static_cast<T>(terms_.scale().folded);
     for (int64_t d = 0; d < p_.head_size; ++d) to[d] *= factor;
