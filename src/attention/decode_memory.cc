@@ -67,9 +67,10 @@ DecodeGeometry<T>::DecodeGeometry(const Problem& p, const Workload& work,
                        kMaxRuns<T>)*static_cast<int64_t>(sizeof(IndexRange)) +
                       2 * static_cast<int64_t>(sizeof(int64_t))),
               64);
-  fixed_bytes = Sum(RoundUp(most_units * static_cast<int64_t>(sizeof(DecodeUnit)),
-                            int64_t{kScratchAlignment}),
-                    Product(worker_bytes, threads));
+  fixed_bytes =
+      Sum(RoundUp(most_units * static_cast<int64_t>(sizeof(DecodeUnit)),
+                  int64_t{kScratchAlignment}),
+          Product(worker_bytes, threads));
   // The parts of all units, or of as many as a good wave has, or of the
   // longest.
   const int64_t blocks = CeilDiv(work.key_length, kKeysPerBlock<T>);
