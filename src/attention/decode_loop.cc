@@ -240,6 +240,13 @@ IndexRange DecodeLoop<T>::VisibleKeys(const Unit& unit, IndexRange rows,
                                       IndexRange block, const Worker& w) const {
   IndexRange all;
   bool pattern = false;
+  if (p_.mask->terms().empty()) {  // the same for all rows: many are short
+    all = block & IndexRange{0, unit.sequence.key_length};
+    std::fill_n(w.visible_keys, rows.end - rows.begin, all);
+    w.runs[0] = all;
+    *w.run_count = all.empty() ? 0 : 1;
+    return all;
+  }
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     const IndexRange query = {QueryOfRow(unit, r), QueryOfRow(unit, r) + 1};
     const MaskSet mask = p_.MaskOf(unit.sequence, HeadOfRow(unit, r));
