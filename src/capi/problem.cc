@@ -8,6 +8,7 @@
 
 namespace {
 
+using regard::AttentionProblem;
 using regard::Guard;
 using regard::Required;
 
@@ -25,6 +26,15 @@ regard::QueryOffset OffsetOf(int32_t kind, int64_t position) {
           std::to_string(kind) + " does not exist",
           "use REGARD_TOP_LEFT, REGARD_BOTTOM_RIGHT or REGARD_AT");
   }
+}
+
+// Sets one array of a problem; NULL: none.
+regard_status SetArray(const char* function, regard_problem* problem,
+                       regard::TensorView AttentionProblem::*member,
+                       const regard_tensor* array, const char* name) {
+  return Guard(function, [&] {
+    Required(problem, "problem").value.*member = regard::ViewOf(array, name);
+  });
 }
 
 }  // namespace
@@ -86,17 +96,14 @@ regard_status regard_problem_set_softcap(regard_problem* problem,
 
 regard_status regard_problem_set_bias(regard_problem* problem,
                                       const regard_tensor* bias) {
-  return Guard("regard_problem_set_bias", [&] {
-    Required(problem, "problem").value.bias = regard::ViewOf(bias, "bias");
-  });
+  return SetArray("regard_problem_set_bias", problem, &AttentionProblem::bias,
+                  bias, "bias");
 }
 
 regard_status regard_problem_set_alibi_slopes(regard_problem* problem,
                                               const regard_tensor* slopes) {
-  return Guard("regard_problem_set_alibi_slopes", [&] {
-    Required(problem, "problem").value.alibi_slopes =
-        regard::ViewOf(slopes, "slopes");
-  });
+  return SetArray("regard_problem_set_alibi_slopes", problem,
+                  &AttentionProblem::alibi_slopes, slopes, "slopes");
 }
 
 regard_status regard_alibi_slopes(int64_t heads, double* slopes) {
@@ -109,10 +116,8 @@ regard_status regard_alibi_slopes(int64_t heads, double* slopes) {
 
 regard_status regard_problem_set_sink_logit(regard_problem* problem,
                                             const regard_tensor* sink_logit) {
-  return Guard("regard_problem_set_sink_logit", [&] {
-    Required(problem, "problem").value.sink_logit =
-        regard::ViewOf(sink_logit, "sink_logit");
-  });
+  return SetArray("regard_problem_set_sink_logit", problem,
+                  &AttentionProblem::sink_logit, sink_logit, "sink_logit");
 }
 
 regard_status regard_problem_set_dropout(regard_problem* problem, double p,
@@ -129,34 +134,26 @@ regard_status regard_problem_set_dropout(regard_problem* problem, double p,
 
 regard_status regard_problem_set_query_starts(regard_problem* problem,
                                               const regard_tensor* starts) {
-  return Guard("regard_problem_set_query_starts", [&] {
-    Required(problem, "problem").value.query_starts =
-        regard::ViewOf(starts, "starts");
-  });
+  return SetArray("regard_problem_set_query_starts", problem,
+                  &AttentionProblem::query_starts, starts, "starts");
 }
 
 regard_status regard_problem_set_key_starts(regard_problem* problem,
                                             const regard_tensor* starts) {
-  return Guard("regard_problem_set_key_starts", [&] {
-    Required(problem, "problem").value.key_starts =
-        regard::ViewOf(starts, "starts");
-  });
+  return SetArray("regard_problem_set_key_starts", problem,
+                  &AttentionProblem::key_starts, starts, "starts");
 }
 
 regard_status regard_problem_set_key_lengths(regard_problem* problem,
                                              const regard_tensor* lengths) {
-  return Guard("regard_problem_set_key_lengths", [&] {
-    Required(problem, "problem").value.key_lengths =
-        regard::ViewOf(lengths, "lengths");
-  });
+  return SetArray("regard_problem_set_key_lengths", problem,
+                  &AttentionProblem::key_lengths, lengths, "lengths");
 }
 
 regard_status regard_problem_set_block_table(regard_problem* problem,
                                              const regard_tensor* table) {
-  return Guard("regard_problem_set_block_table", [&] {
-    Required(problem, "problem").value.block_table =
-        regard::ViewOf(table, "table");
-  });
+  return SetArray("regard_problem_set_block_table", problem,
+                  &AttentionProblem::block_table, table, "table");
 }
 
 regard_status regard_problem_set_scales(regard_problem* problem,
