@@ -119,10 +119,14 @@ INSTANTIATE_TEST_SUITE_P(Kernels, GoldenHalfTest,
 
 TEST_P(GoldenHalfTest, BF16) { ExpectGolden(DType::kBF16, "bf16"); }
 
-TEST_P(GoldenHalfTest, F16) {
-  if (TypeFor(GetParam().kernel) == DType::kBF16) GTEST_SKIP() << "bf16 alone";
-  ExpectGolden(DType::kF16, "f16");
-}
+// Of the kernels that serve more than bf16.
+class GoldenF16Test : public GoldenHalfTest {};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, GoldenF16Test,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+TEST_P(GoldenF16Test, F16) { ExpectGolden(DType::kF16, "f16"); }
 
 // Six queries at 600 and on of 700 keys, which are more than a block.
 class GoldenMaskTest : public GoldenTest {
