@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "attention/scratch_size.h"
 #include "attention/seen_keys.h"
 #include "base/checked.h"
 
 namespace regard::inline v0 {
+
+using scratch::Lines;
+using scratch::Product;
+using scratch::Sum;
+using scratch::Whole;
 
 namespace {
 
@@ -23,22 +29,6 @@ constexpr int64_t kMostUnits = 4096;
 template <typename T>
 constexpr int64_t kMaxRuns = kKeysPerBlock<T> / kKeysPerPiece;
 
-constexpr const char* kScratch = "attention scratch";
-
-int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
-int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
-
-// Whole cache lines, so that what follows is aligned and shares none.
-template <typename T>
-int64_t Lines(int64_t elements) {
-  return RoundUp(Sum(elements, 64), 64 / static_cast<int64_t>(sizeof(T)));
-}
-
-// RoundUp that reports sizes past 64 bits.
-int64_t WholeVectors(int64_t elements, int64_t lanes) {
-  return RoundUp(Sum(elements, lanes), lanes) - lanes;
-}
-
 }  // namespace
 
 template <typename T>
@@ -51,8 +41,8 @@ DecodeGeometry<T>::DecodeGeometry(const Problem& p, const Workload& work,
       1,
       Product(Product(work.sequences, p.kv_heads), CeilDiv(rows, unit_rows)));
   most_units = std::min(units, kMostUnits);
-  depth = WholeVectors(p.head_size, ops.decode.lanes);
-  columns = WholeVectors(p.value_size, ops.decode.lanes);
+  depth = Whole(p.head_size, ops.decode.lanes);
+  columns = Whole(p.value_size, ops.decode.lanes);
   part_elements =
       Sum(Lines<T>(Product(unit_rows, columns)), 2 * Lines<T>(unit_rows));
   const int64_t elements =

@@ -2,10 +2,11 @@
 #ifndef REGARD_SRC_ATTENTION_ROW_CHECK_H_
 #define REGARD_SRC_ATTENTION_ROW_CHECK_H_
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
+
+#include "attention/pack.h"
 
 namespace regard::inline v0 {
 
@@ -14,17 +15,10 @@ namespace regard::inline v0 {
 // not, and loses the sign of a -0 that has all the weight.
 template <typename T>
 bool IsExact(const T* row, int64_t size, T sum) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  constexpr Bits kExponent =
-      sizeof(T) == 4 ? Bits{0x7F800000} : static_cast<Bits>(0x7FFull << 52);
-  // Integer tests without a way out become vector code; short rows are many.
-  Bits not_finite = 0, zero = 0;
-  for (int64_t e = 0; e < size; ++e) {
-    const Bits bits = std::bit_cast<Bits>(row[e]);
-    not_finite |= (bits & kExponent) == kExponent;
-    zero |= static_cast<Bits>(bits << 1) == 0;
-  }
-  return !std::isfinite(sum) || (not_finite == 0 && (zero == 0 || sum != 1));
+  // A search for zeros is rarely needed, and short rows are many.
+  return !std::isfinite(sum) ||
+         (AllFinite(row, size) &&
+          (sum != 1 || std::find(row, row + size, T{0}) == row + size));
 }
 
 }  // namespace regard::inline v0

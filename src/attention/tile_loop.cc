@@ -15,6 +15,7 @@
 #include "attention/score/score_terms.h"
 #include "attention/score/sink.h"
 #include "attention/seen_keys.h"
+#include "attention/tile_memory.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
@@ -23,119 +24,8 @@ namespace regard::inline v0 {
 
 namespace {
 
-// Queries of a block: enough that a block of packed keys and values, brought
-// into the second-level cache once, is used for about 100 times the arithmetic
-// that its transfer takes; few enough that their state (96 x 128 floats, 48
-// KiB, at Dv = 128) stays there beside it.
-constexpr int64_t kBlockQueries = 96;
-
-// Scratch for packed keys and values: half of a common last-level cache, so
-// that what was packed is still there when it is read; far more work than a
-// wave's two barriers cost. With few queries packing is much of the work: then
-// a size that is written again before it has left a second-level cache.
-constexpr int64_t kWaveBytes = int64_t{16} << 20;
-constexpr int64_t kShortWaveBytes = int64_t{1} << 20;
-constexpr int64_t kFewQueries = 256;  // of a kv head
-
-// Heads of a wave where they are short: some hundred KiB of list.
-constexpr int64_t kMostHeads = 4096;
-
+// Pieces that nobody sees are told from words of bits.
 static_assert(kKeysPerPiece == kKeysPerWord);
-template <typename T>
-constexpr int64_t kWordsPerBlock = kKeysPerBlock<T> / kKeysPerWord;
-
-constexpr const char* kScratch = "attention scratch";
-
-int64_t Product(int64_t a, int64_t b) { return CheckedMul(a, b, kScratch); }
-int64_t Sum(int64_t a, int64_t b) { return CheckedAdd(a, b, kScratch); }
-
-// A kv head of a wave.
-struct WaveHead {
-  Sequence sequence;
-  HeldBlocks blocks;
-  int64_t kv_head;
-  int64_t query_blocks;  // of a query head
-  int64_t first_pack;    // numbers of its first tasks
-  int64_t first_query;
-  int64_t at;  // bytes before what is packed of it
-};
-
-struct Wave {
-  int64_t heads = 0;
-  int64_t packs = 0, queries = 0;  // tasks
-};
-
-// Whole cache lines, so that what follows is aligned and shares none.
-template <typename T>
-int64_t Lines(int64_t elements) {
-  return RoundUp(Sum(elements, 64), 64 / static_cast<int64_t>(sizeof(T)));
-}
-
-}  // namespace
-
-template <typename T>
-TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
-                              const FlashOps<T>& ops, int threads) {
-  constexpr int64_t kSize = sizeof(T);
-  const int64_t rows = ops.strip_rows;
-  const int64_t wanted = std::min(kBlockQueries, work.query_length);
-  block_queries = std::max<int64_t>(1, CeilDiv(wanted, rows)) * rows;
-  columns = RoundUp(Sum(p.value_size, ops.lanes), ops.lanes) - ops.lanes;
-  panel = ops.panel;
-  pair = ops.pairs ? 2 : 1;
-  depth = CeilDiv(p.head_size, pair);
-  const int64_t heads = Product(work.sequences, p.kv_heads);
-  most_heads = std::clamp<int64_t>(heads, 1, kMostHeads);
-  worker_elements =
-      Sum(Sum(Lines<T>(Product(block_queries, depth)),
-              Lines<T>(Product(block_queries, columns))),
-          Sum(Lines<T>(columns), Lines<T>(3 * block_queries) +
-                                     Lines<T>(rows * kScoreStride<T>) +
-                                     Lines<T>(kKeysPerBlock<T>)));
-  worker_bytes =
-      RoundUp(Sum(Product(worker_elements, kSize),
-                  (rows + 1) * kKeysPerBlock<T> +
-                      rows * kWordsPerBlock<T> * int64_t{sizeof(uint64_t)} +
-                      kWordsPerBlock<T> * int64_t{sizeof(IndexRange)}),
-              64);
-  fixed_bytes =
-      Sum(RoundUp(most_heads * static_cast<int64_t>(sizeof(WaveHead)), 64),
-          Product(worker_bytes, threads));
-  // All heads together, or as many as a good wave holds, or the longest.
-  const int64_t longest = PackedBytes(work.key_length);
-  const bool few = Product(p.group(), work.query_length) <= kFewQueries;
-  const int64_t in_wave = std::clamp<int64_t>(
-      (few ? kShortWaveBytes : kWaveBytes) / longest, few ? threads : 1,
-      std::max<int64_t>(few ? threads : 1, heads));
-  scratch_bytes = Sum(fixed_bytes, Product(in_wave, longest));
-}
-
-template <typename T>
-int64_t TileGeometry<T>::PackedKeys(int64_t keys) const {
-  return Lines<T>(Product(RoundUp(Sum(keys, panel), panel) - panel, depth));
-}
-
-template <typename T>
-int64_t TileGeometry<T>::PackedValues(int64_t keys) const {
-  const int64_t padded = RoundUp(Sum(keys, panel), panel) - panel;
-  return Lines<T>(Product(padded / pair, columns));
-}
-
-template <typename T>
-int64_t TileGeometry<T>::PackedBytes(int64_t keys) const {
-  const int64_t elements = Sum(PackedKeys(keys), PackedValues(keys));
-  return Sum(Product(elements, sizeof(T)),
-             RoundUp(CeilDiv(keys, kKeysPerBlock<T>), 64));
-}
-
-namespace {
-
-template <typename T>
-struct PackedHead {
-  T* keys;
-  T* values;
-  ValueClass* classes;  // of the values of each held block
-};
 
 // A query head and what is packed of its kv head.
 template <typename T>
@@ -155,31 +45,6 @@ struct Head {
   ValueClass ClassOf(int64_t block) const {
     return packed.classes[blocks.IndexOf(block)];
   }
-};
-
-// A few queries: their packed rows, their part of the output, their state.
-template <typename T>
-struct Strip {
-  IndexRange queries;
-  T* q;
-  T* out;
-  RowState<T> state;
-  int64_t rows() const { return queries.end - queries.begin; }
-};
-
-// A worker's memory.
-template <typename T>
-struct Worker {
-  T* q;              // [strips][D][strip_rows]
-  T* out;            // [strips][strip_rows][columns]
-  T* state;          // max, sum, factor of every row
-  T* refined;        // [columns]
-  T* scores;         // [strip_rows][kScoreStride]
-  T* bias;           // [kKeysPerBlock]
-  IndexRange* runs;  // [kWordsPerBlock]
-  uint64_t* bits;    // [strip_rows][kWordsPerBlock]
-  uint8_t* visible;  // [kKeysPerBlock]
-  uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
 };
 
 // Scores in worker.scores, from the first of `keys` on: whole vectors, from the
@@ -220,51 +85,45 @@ class TileLoop {
  private:
   static constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-  // Memory.
-  WaveHead* Heads() const { return reinterpret_cast<WaveHead*>(run_.scratch); }
-  PackedHead<T> Packed(const WaveHead& head) const;
-  Worker<T> WorkerOf(int worker) const;
-  Strip<T> StripOf(const Worker<T>& worker, int64_t index,
-                   IndexRange queries) const;
-
   // Tasks.
-  Wave NextWave(int64_t first_head) const;
-  void PackTask(const Wave& wave, int64_t task) const;
-  void QueryTask(const Wave& wave, int64_t task, int worker) const;
-  Head<T> HeadFor(const WaveHead& head, int64_t in_group) const;
+  void PackTask(const TileWave& wave, int64_t task) const;
+  void QueryTask(const TileWave& wave, int64_t task, int worker) const;
+  Head<T> HeadFor(const TileHead& head, int64_t in_group) const;
   void QueryBlock(const Head<T>& head, IndexRange queries,
-                  const Worker<T>& worker) const;
+                  const TileWorker<T>& worker) const;
 
   // One tile of scores.
-  ScoreSpan Scores(const Head<T>& head, const Strip<T>& strip, int64_t block,
-                   const Worker<T>& worker) const;
-  bool FindVisible(const Head<T>& head, const Strip<T>& strip, int64_t first,
-                   ScoreSpan& span, const Worker<T>& worker) const;
-  void ApplyTerms(const Head<T>& head, const Strip<T>& strip,
-                  const ScoreSpan& span, const Worker<T>& worker) const;
-  void HideEnds(const Head<T>& head, const Strip<T>& strip, IndexRange span,
-                const Worker<T>& worker) const;
-  void MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
-                  const Worker<T>& worker) const;
+  ScoreSpan Scores(const Head<T>& head, const TileStrip<T>& strip,
+                   int64_t block, const TileWorker<T>& worker) const;
+  bool FindVisible(const Head<T>& head, const TileStrip<T>& strip,
+                   int64_t first, ScoreSpan& span,
+                   const TileWorker<T>& worker) const;
+  void ApplyTerms(const Head<T>& head, const TileStrip<T>& strip,
+                  const ScoreSpan& span, const TileWorker<T>& worker) const;
+  void HideEnds(const Head<T>& head, const TileStrip<T>& strip, IndexRange span,
+                const TileWorker<T>& worker) const;
+  void MarkHidden(const TileStrip<T>& strip, const KeyRuns& runs,
+                  const TileWorker<T>& worker) const;
 
   // Consumers.
   using DropOp = decltype(FlashOps<T>::drop);
-  void Drop(const Head<T>& head, const Strip<T>& strip, const ScoreSpan& span,
-            DropOp drop, const Worker<T>& worker) const;
+  void Drop(const Head<T>& head, const TileStrip<T>& strip,
+            const ScoreSpan& span, DropOp drop,
+            const TileWorker<T>& worker) const;
   ValueTile<T> ValuesOf(const Head<T>& head, int64_t block,
                         IndexRange span) const;
-  void Forward(const Head<T>& head, const Strip<T>& strip, int64_t block,
-               const Worker<T>& worker) const;
-  void Finish(const Head<T>& head, const Strip<T>& strip, bool unusual,
-              const Worker<T>& worker) const;
-  double Lse(const Strip<T>& strip, int64_t row) const;
-  T Share(const Head<T>& head, const Strip<T>& strip, int64_t row) const;
-  void Refine(const Head<T>& head, const Strip<T>& strip, int64_t row,
-              const Worker<T>& worker) const;
-  void ClearWeights(const Head<T>& head, const Strip<T>& strip) const;
-  void Weights(const Head<T>& head, const Strip<T>& strip, int64_t block,
-               const Worker<T>& worker) const;
-  void HandOver(const Head<T>& head, const Strip<T>& strip, IndexRange keys,
+  void Forward(const Head<T>& head, const TileStrip<T>& strip, int64_t block,
+               const TileWorker<T>& worker) const;
+  void Finish(const Head<T>& head, const TileStrip<T>& strip, bool unusual,
+              const TileWorker<T>& worker) const;
+  double Lse(const TileStrip<T>& strip, int64_t row) const;
+  T Share(const Head<T>& head, const TileStrip<T>& strip, int64_t row) const;
+  void Refine(const Head<T>& head, const TileStrip<T>& strip, int64_t row,
+              const TileWorker<T>& worker) const;
+  void ClearWeights(const Head<T>& head, const TileStrip<T>& strip) const;
+  void Weights(const Head<T>& head, const TileStrip<T>& strip, int64_t block,
+               const TileWorker<T>& worker) const;
+  void HandOver(const Head<T>& head, const TileStrip<T>& strip, IndexRange keys,
                 const T* weights) const;
 
   const Problem& p_;
@@ -276,62 +135,13 @@ class TileLoop {
   const ScoreTerms<T> terms_;
 };
 
-// ---------------------------------------------------------------- memory
-
-template <typename T>
-PackedHead<T> TileLoop<T>::Packed(const WaveHead& head) const {
-  T* keys =
-      reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes + head.at);
-  T* values = keys + geometry_.PackedKeys(head.blocks.keys);
-  return {keys, values,
-          reinterpret_cast<ValueClass*>(
-              values + geometry_.PackedValues(head.blocks.keys))};
-}
-
-template <typename T>
-Worker<T> TileLoop<T>::WorkerOf(int worker) const {
-  T* at = reinterpret_cast<T*>(run_.scratch + geometry_.fixed_bytes -
-                               (worker + 1) * geometry_.worker_bytes);
-  const auto take = [&at](int64_t elements) {
-    T* part = at;
-    at += Lines<T>(elements);
-    return part;
-  };
-  Worker<T> w;
-  w.q = take(geometry_.block_queries * geometry_.depth);
-  w.out = take(geometry_.block_queries * geometry_.columns);
-  w.state = take(3 * geometry_.block_queries);
-  w.refined = take(geometry_.columns);
-  w.scores = take(ops_.strip_rows * kScoreStride<T>);
-  w.bias = take(kKeysPerBlock<T>);
-  w.runs = reinterpret_cast<IndexRange*>(at);
-  w.bits = reinterpret_cast<uint64_t*>(w.runs + kWordsPerBlock<T>);
-  w.visible =
-      reinterpret_cast<uint8_t*>(w.bits + ops_.strip_rows * kWordsPerBlock<T>);
-  w.hidden = w.visible + kKeysPerBlock<T>;
-  return w;
-}
-
-template <typename T>
-Strip<T> TileLoop<T>::StripOf(const Worker<T>& w, int64_t index,
-                              IndexRange queries) const {
-  const int64_t rows = ops_.strip_rows;
-  const int64_t begin = queries.begin + index * rows;
-  T* state = w.state + index * rows;
-  return {{begin, std::min(begin + rows, queries.end)},
-          w.q + index * rows * geometry_.depth,
-          w.out + index * rows * geometry_.columns,
-          {state, state + geometry_.block_queries,
-           state + 2 * geometry_.block_queries}};
-}
-
 // ---------------------------------------------------------------- tasks
 
 template <typename T>
 void TileLoop<T>::Run() const {
   const int64_t heads = run_.sequences.count * p_.kv_heads;
   for (int64_t first = 0; first < heads;) {
-    const Wave wave = NextWave(first);
+    const TileWave wave = geometry_.NextWave(p_, run_, first);
     const auto pack = [&](int64_t task, int) { PackTask(wave, task); };
     ParallelFor(wave.packs, run_.threads, std::cref(pack));
     const auto query = [&](int64_t task, int worker) {
@@ -342,42 +152,16 @@ void TileLoop<T>::Run() const {
   }
 }
 
-// As many heads from this one on as there is memory for.
-template <typename T>
-Wave TileLoop<T>::NextWave(int64_t first_head) const {
-  const int64_t heads = run_.sequences.count * p_.kv_heads;
-  const int64_t room = run_.scratch_bytes - geometry_.fixed_bytes;
-  Wave wave;
-  for (int64_t used = 0; wave.heads < geometry_.most_heads; ++wave.heads) {
-    const int64_t index = first_head + wave.heads;
-    if (index >= heads) break;
-    const Sequence sequence =
-        p_.SequenceOf(run_.sequences[index / p_.kv_heads]);
-    const HeldBlocks blocks(sequence, kKeysPerBlock<T>);
-    const int64_t bytes = geometry_.PackedBytes(blocks.keys);
-    if (bytes > room - used) break;
-    const int64_t query_blocks =
-        CeilDiv(sequence.query_length, geometry_.block_queries);
-    Heads()[wave.heads] = {sequence,     blocks,     index % p_.kv_heads,
-                           query_blocks, wave.packs, wave.queries,
-                           used};
-    used += bytes;
-    wave.packs += blocks.count;
-    wave.queries += p_.group() * query_blocks;
-  }
-  return wave;
-}
-
 // Packs one key block of one kv head: the keys that some query sees.
 template <typename T>
-void TileLoop<T>::PackTask(const Wave& wave, int64_t task) const {
+void TileLoop<T>::PackTask(const TileWave& wave, int64_t task) const {
   const ScopedFloatState float_state;
-  const WaveHead& head =
-      EntryOfTask(Heads(), wave.heads, task, &WaveHead::first_pack);
+  const TileHead& head = EntryOfTask(geometry_.Heads(run_), wave.heads, task,
+                                     &TileHead::first_pack);
   const Sequence& sequence = head.sequence;
   const int64_t index = task - head.first_pack;
   const int64_t first = head.blocks.BlockOf(index) * kKeysPerBlock<T>;
-  const PackedHead<T> packed = Packed(head);
+  const PackedHead<T> packed = geometry_.Packed(run_, head);
   const int64_t count = std::min(
       kKeysPerBlock<T>, RoundUp(sequence.key_length, ops_.panel) - first);
   std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece> runs;
@@ -398,28 +182,29 @@ void TileLoop<T>::PackTask(const Wave& wave, int64_t task) const {
 // Query blocks from the last to the first: under a causal mask the longest
 // come first, and the short ones level out the threads at the end.
 template <typename T>
-void TileLoop<T>::QueryTask(const Wave& wave, int64_t task, int worker) const {
+void TileLoop<T>::QueryTask(const TileWave& wave, int64_t task,
+                            int worker) const {
   const ScopedFloatState float_state;
-  const WaveHead& kv =
-      EntryOfTask(Heads(), wave.heads, task, &WaveHead::first_query);
+  const TileHead& kv = EntryOfTask(geometry_.Heads(run_), wave.heads, task,
+                                   &TileHead::first_query);
   const int64_t index = task - kv.first_query;
   const int64_t block = kv.query_blocks - 1 - index % kv.query_blocks;
   const IndexRange queries = {block * geometry_.block_queries,
                               (block + 1) * geometry_.block_queries};
   QueryBlock(HeadFor(kv, index / kv.query_blocks),
              queries & IndexRange{0, kv.sequence.query_length},
-             WorkerOf(worker));
+             geometry_.WorkerOf(run_, worker));
 }
 
 template <typename T>
-Head<T> TileLoop<T>::HeadFor(const WaveHead& kv, int64_t in_group) const {
+Head<T> TileLoop<T>::HeadFor(const TileHead& kv, int64_t in_group) const {
   const int64_t head = kv.kv_head * p_.group() + in_group;
   return {kv.sequence,
           kv.blocks,
           head,
           p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
           p_.MaskOf(kv.sequence, head),
-          Packed(kv)};
+          geometry_.Packed(run_, kv)};
 }
 
 // Calls visit(block) for each key block that these queries can see something
@@ -437,10 +222,10 @@ void ForEachKeyBlock(const Head<T>& head, IndexRange queries,
 
 template <typename T>
 void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
-                             const Worker<T>& w) const {
+                             const TileWorker<T>& w) const {
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
   for (int64_t i = 0; i < strips; ++i) {
-    const Strip<T> strip = StripOf(w, i, queries);
+    const TileStrip<T> strip = geometry_.StripOf(w, i, queries);
     packer_.Queries(p_.Queries(head.sequence, head.head), strip.queries,
                     p_.head_size, ops_.strip_rows, terms_.scale().folded,
                     strip.q);
@@ -453,12 +238,12 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
   // A key block stays in the cache while all strips meet it.
   ForEachKeyBlock(head, queries, [&](int64_t block) {
     for (int64_t i = 0; i < strips; ++i) {
-      Forward(head, StripOf(w, i, queries), block, w);
+      Forward(head, geometry_.StripOf(w, i, queries), block, w);
     }
     unusual |= head.ClassOf(block) != ValueClass::kOrdinary;
   });
   for (int64_t i = 0; i < strips; ++i) {
-    const Strip<T> strip = StripOf(w, i, queries);
+    const TileStrip<T> strip = geometry_.StripOf(w, i, queries);
     Finish(head, strip, unusual, w);
     if (!outputs_.wants_weights()) continue;
     ClearWeights(head, strip);
@@ -470,8 +255,8 @@ void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
 // ---------------------------------------------------------------- scores
 
 template <typename T>
-ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
-                              int64_t block, const Worker<T>& w) const {
+ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
+                              int64_t block, const TileWorker<T>& w) const {
   const int64_t first = block * kKeysPerBlock<T>;
   const IndexRange keys =
       head.mask.Range(strip.queries, {first, first + kKeysPerBlock<T>});
@@ -518,9 +303,9 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const Strip<T>& strip,
 // worker.bits, and takes the pieces that are hidden from all rows out of the
 // runs; returns whether anything is hidden in what is left.
 template <typename T>
-bool TileLoop<T>::FindVisible(const Head<T>& head, const Strip<T>& strip,
+bool TileLoop<T>::FindVisible(const Head<T>& head, const TileStrip<T>& strip,
                               int64_t first, ScoreSpan& span,
-                              const Worker<T>& w) const {
+                              const TileWorker<T>& w) const {
   constexpr int64_t kWords = kWordsPerBlock<T>;
   std::array<uint64_t, kWords> any = {}, every;
   every.fill(~uint64_t{0});
@@ -554,8 +339,9 @@ bool TileLoop<T>::FindVisible(const Head<T>& head, const Strip<T>& strip,
 }
 
 template <typename T>
-void TileLoop<T>::ApplyTerms(const Head<T>& head, const Strip<T>& strip,
-                             const ScoreSpan& span, const Worker<T>& w) const {
+void TileLoop<T>::ApplyTerms(const Head<T>& head, const TileStrip<T>& strip,
+                             const ScoreSpan& span,
+                             const TileWorker<T>& w) const {
   const int64_t offset = head.mask.frame().offset;
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const int64_t query = strip.queries.begin + r;
@@ -573,8 +359,8 @@ void TileLoop<T>::ApplyTerms(const Head<T>& head, const Strip<T>& strip,
 
 // Hides what each row doesn't see, where it sees a range.
 template <typename T>
-void TileLoop<T>::HideEnds(const Head<T>& head, const Strip<T>& strip,
-                           IndexRange span, const Worker<T>& w) const {
+void TileLoop<T>::HideEnds(const Head<T>& head, const TileStrip<T>& strip,
+                           IndexRange span, const TileWorker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const int64_t query = strip.queries.begin + r;
     T* s = w.scores + r * kScoreStride<T>;
@@ -588,8 +374,8 @@ void TileLoop<T>::HideEnds(const Head<T>& head, const Strip<T>& strip,
 }
 
 template <typename T>
-void TileLoop<T>::MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
-                             const Worker<T>& w) const {
+void TileLoop<T>::MarkHidden(const TileStrip<T>& strip, const KeyRuns& runs,
+                             const TileWorker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const T* s = w.scores + r * kScoreStride<T>;
     uint8_t* hidden = w.hidden + r * kKeysPerBlock<T>;
@@ -605,9 +391,9 @@ void TileLoop<T>::MarkHidden(const Strip<T>& strip, const KeyRuns& runs,
 
 // Dropout on the weights of a tile, where there is some.
 template <typename T>
-void TileLoop<T>::Drop(const Head<T>& head, const Strip<T>& strip,
+void TileLoop<T>::Drop(const Head<T>& head, const TileStrip<T>& strip,
                        const ScoreSpan& span, DropOp drop,
-                       const Worker<T>& w) const {
+                       const TileWorker<T>& w) const {
   if (p_.dropout == nullptr) return;
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const DropoutRow row = DropoutRowOf(*p_.dropout, head.sequence.index,
@@ -632,8 +418,8 @@ ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
 }
 
 template <typename T>
-void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
-                          int64_t block, const Worker<T>& w) const {
+void TileLoop<T>::Forward(const Head<T>& head, const TileStrip<T>& strip,
+                          int64_t block, const TileWorker<T>& w) const {
   const ScoreSpan span = Scores(head, strip, block, w);
   if (span.runs.count == 0) return;
   const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
@@ -663,19 +449,19 @@ void TileLoop<T>::Forward(const Head<T>& head, const Strip<T>& strip,
 
 // Of a row whose keys have all been seen.
 template <typename T>
-double TileLoop<T>::Lse(const Strip<T>& strip, int64_t r) const {
+double TileLoop<T>::Lse(const TileStrip<T>& strip, int64_t r) const {
   return terms_.scale().LogSumExp(strip.state.max[r], strip.state.sum[r]);
 }
 
 template <typename T>
-T TileLoop<T>::Share(const Head<T>& head, const Strip<T>& strip,
+T TileLoop<T>::Share(const Head<T>& head, const TileStrip<T>& strip,
                      int64_t r) const {
   return static_cast<T>(ShareBesideSink(Lse(strip, r), head.sink_logit));
 }
 
 template <typename T>
-void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
-                         bool unusual, const Worker<T>& w) const {
+void TileLoop<T>::Finish(const Head<T>& head, const TileStrip<T>& strip,
+                         bool unusual, const TileWorker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const T sum = strip.state.sum[r];
     const OutputRow to = head.sequence.Row(head.head, strip.queries.begin + r);
@@ -696,15 +482,15 @@ void TileLoop<T>::Finish(const Head<T>& head, const Strip<T>& strip,
 // Computes what is not exact in a row once more: the sum of weight times value
 // over the visible keys, from -0, which changes nothing that is added to it.
 template <typename T>
-void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
-                         const Worker<T>& w) const {
+void TileLoop<T>::Refine(const Head<T>& head, const TileStrip<T>& strip,
+                         int64_t r, const TileWorker<T>& w) const {
   const int64_t query = strip.queries.begin + r;
   const RowState<T> state = {strip.state.max + r, strip.state.sum + r,
                              strip.state.factor + r};
-  const Strip<T> one = {{query, query + 1},
-                        strip.q + r,
-                        strip.out + r * geometry_.columns,
-                        state};
+  const TileStrip<T> one = {{query, query + 1},
+                            strip.q + r,
+                            strip.out + r * geometry_.columns,
+                            state};
   *state.factor = 1;
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
   ForEachKeyBlock(head, one.queries, [&](int64_t block) {
@@ -730,7 +516,7 @@ void TileLoop<T>::Refine(const Head<T>& head, const Strip<T>& strip, int64_t r,
 // Tiles that the mask hides are never visited again.
 template <typename T>
 void TileLoop<T>::ClearWeights(const Head<T>& head,
-                               const Strip<T>& strip) const {
+                               const TileStrip<T>& strip) const {
   if (!outputs_.weights.given()) return;
   for (int64_t q = strip.queries.begin; q < strip.queries.end; ++q) {
     ClearWeightsRow<T>(outputs_.weights, head.sequence.Row(head.head, q));
@@ -738,8 +524,8 @@ void TileLoop<T>::ClearWeights(const Head<T>& head,
 }
 
 template <typename T>
-void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
-                          int64_t block, const Worker<T>& w) const {
+void TileLoop<T>::Weights(const Head<T>& head, const TileStrip<T>& strip,
+                          int64_t block, const TileWorker<T>& w) const {
   const ScoreSpan span = Scores(head, strip, block, w);
   if (span.runs.count == 0) return;
   for (int64_t r = 0; r < strip.rows(); ++r) {
@@ -762,7 +548,7 @@ void TileLoop<T>::Weights(const Head<T>& head, const Strip<T>& strip,
 }
 
 template <typename T>
-void TileLoop<T>::HandOver(const Head<T>& head, const Strip<T>& strip,
+void TileLoop<T>::HandOver(const Head<T>& head, const TileStrip<T>& strip,
                            IndexRange keys, const T* weights) const {
   if (outputs_.weights.given()) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
@@ -788,8 +574,6 @@ void RunTileLoop(const Problem& problem, const Outputs& outputs,
   TileLoop<T>(problem, outputs, ops, run).Run();
 }
 
-template struct TileGeometry<float>;
-template struct TileGeometry<double>;
 template void RunTileLoop(const Problem&, const Outputs&,
                           const FlashOps<float>&, const KernelRun&);
 template void RunTileLoop(const Problem&, const Outputs&,

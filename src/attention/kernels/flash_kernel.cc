@@ -3,6 +3,7 @@
 #include "attention/kernels/flash.h"
 #include "attention/kernels/flash_ops.h"
 #include "attention/tile_loop.h"
+#include "attention/tile_memory.h"
 
 namespace regard::inline v0 {
 

@@ -1,0 +1,113 @@
+// What the tile loop keeps in memory: kv heads of a wave, what is packed of
+// them, what a worker has at hand.
+#ifndef REGARD_SRC_ATTENTION_TILE_MEMORY_H_
+#define REGARD_SRC_ATTENTION_TILE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attention/kernel_list.h"
+#include "attention/kernels/flash_ops.h"
+#include "attention/mask/key_bits.h"
+#include "attention/pack.h"
+#include "attention/problem.h"
+#include "attention/workload.h"
+
+namespace regard::inline v0 {
+
+// Words of bits, one a key, of a block.
+template <typename T>
+inline constexpr int64_t kWordsPerBlock = kKeysPerBlock<T> / kKeysPerWord;
+
+// A kv head of a wave.
+struct TileHead {
+  Sequence sequence;
+  HeldBlocks blocks;
+  int64_t kv_head;
+  int64_t query_blocks;  // of a query head
+  int64_t first_pack;    // numbers of its first tasks
+  int64_t first_query;
+  int64_t at;  // bytes before what is packed of it
+};
+
+struct TileWave {
+  int64_t heads = 0;
+  int64_t packs = 0, queries = 0;  // tasks
+};
+
+template <typename T>
+struct PackedHead {
+  T* keys;
+  T* values;
+  ValueClass* classes;  // of the values of each held block
+};
+
+// A few queries: their packed rows, their part of the output, their state.
+template <typename T>
+struct TileStrip {
+  IndexRange queries;
+  T* q;
+  T* out;
+  RowState<T> state;
+  int64_t rows() const { return queries.end - queries.begin; }
+};
+
+// A worker's memory.
+template <typename T>
+struct TileWorker {
+  T* q;              // [strips][D][strip_rows]
+  T* out;            // [strips][strip_rows][columns]
+  T* state;          // max, sum, factor of every row
+  T* refined;        // [columns]
+  T* scores;         // [strip_rows][kScoreStride]
+  T* bias;           // [kKeysPerBlock]
+  IndexRange* runs;  // [kWordsPerBlock]
+  uint64_t* bits;    // [strip_rows][kWordsPerBlock]
+  uint8_t* visible;  // [kKeysPerBlock]
+  uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
+};
+
+// Sizes of the packed copies and of each worker's memory, in elements of T
+// unless they say bytes.
+//
+// Keys and values of one kv head are packed once and serve all query blocks and
+// all query heads of the group. They are packed for a wave of kv heads at a
+// time, of any sequences, so that scratch stays near kWaveBytes, and linear in
+// the length always.
+template <typename T>
+struct TileGeometry {
+  TileGeometry(const Problem& problem, const Workload& work,
+               const FlashOps<T>& ops, int threads);
+
+  int64_t block_queries;  // whole strips
+  int64_t strip_rows;
+  int64_t columns;      // Dv, rounded up to whole vectors
+  int64_t depth;        // cells of D
+  int64_t panel, pair;  // keys of a panel; elements of a cell
+  int64_t worker_elements;
+  int64_t worker_bytes;
+  int64_t most_heads;     // of a wave
+  int64_t fixed_bytes;    // beside what is packed
+  int64_t scratch_bytes;  // with room for a good wave
+
+  // What is packed of one kv head: keys, values, the classes of its blocks.
+  int64_t PackedKeys(int64_t keys) const;
+  int64_t PackedValues(int64_t keys) const;
+  int64_t PackedBytes(int64_t keys) const;
+
+  // Parts of a run's scratch. Heads are those of the wave in work.
+  TileHead* Heads(const KernelRun& run) const {
+    return reinterpret_cast<TileHead*>(run.scratch);
+  }
+  PackedHead<T> Packed(const KernelRun& run, const TileHead& head) const;
+  TileWorker<T> WorkerOf(const KernelRun& run, int worker) const;
+  TileStrip<T> StripOf(const TileWorker<T>& worker, int64_t index,
+                       IndexRange queries) const;
+  // As many heads from this one on as there is memory for.
+  TileWave NextWave(const Problem& problem, const KernelRun& run,
+                    int64_t first_head) const;
+};
+
+}  // namespace regard::inline v0
+
+#endif  // REGARD_SRC_ATTENTION_TILE_MEMORY_H_
