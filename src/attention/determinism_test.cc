@@ -94,6 +94,19 @@ TEST_P(DeterminismTest, Queries) {
   }
 }
 
+// Two query blocks a head and work for many threads, so that blocks are dealt
+// out whole and, towards the end, in parts.
+TEST_P(DeterminismTest, Threads) {
+  const Problem problem(Type());
+  for (const Mask& mask : {Mask(), Mask::Causal()}) {
+    const AttentionResult one = Run(problem.View(mask));
+    for (const int threads : {2, 3, 5, 8}) {
+      SCOPED_TRACE(threads);
+      ExpectSame(Run(problem.View(mask), threads), one);
+    }
+  }
+}
+
 // pytorch#187506, FlagGems#5896: strides, transposed views, bit for bit.
 TEST_P(DeterminismTest, Strides) {
   for (uint64_t seed = 500; seed < 530; ++seed) {

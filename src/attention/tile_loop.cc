@@ -67,6 +67,32 @@ struct ValueTile {
   int64_t skipped;
 };
 
+// The tasks of a wave's query blocks: a block each, but the last ones in parts,
+// so that no thread waits for long until the others have ended theirs.
+class QueryTasks {
+ public:
+  QueryTasks(int64_t blocks, int threads)
+      : whole_(threads == 1 ? blocks
+                            : std::max<int64_t>(0, blocks - 2 * threads)),
+        count_(whole_ + (blocks - whole_) * kParts) {}
+
+  int64_t count() const { return count_; }
+
+  // The block of a task, and which of how many parts of it.
+  struct Part {
+    int64_t block, index, count;
+  };
+  Part At(int64_t task) const {
+    if (task < whole_) return {task, 0, 1};
+    const int64_t part = task - whole_;
+    return {whole_ + part / kParts, part % kParts, kParts};
+  }
+
+ private:
+  static constexpr int64_t kParts = 4;
+  int64_t whole_, count_;
+};
+
 template <typename T>
 class TileLoop {
  public:
@@ -87,7 +113,8 @@ class TileLoop {
 
   // Tasks.
   void PackTask(const TileWave& wave, int64_t task) const;
-  void QueryTask(const TileWave& wave, int64_t task, int worker) const;
+  void QueryTask(const TileWave& wave, const QueryTasks::Part& part,
+                 int worker) const;
   Head<T> HeadFor(const TileHead& head, int64_t in_group) const;
   void QueryBlock(const Head<T>& head, IndexRange queries,
                   const TileWorker<T>& worker) const;
@@ -144,10 +171,11 @@ void TileLoop<T>::Run() const {
     const TileWave wave = geometry_.NextWave(p_, run_, first);
     const auto pack = [&](int64_t task, int) { PackTask(wave, task); };
     ParallelFor(wave.packs, run_.threads, std::cref(pack));
+    const QueryTasks tasks(wave.query_blocks, run_.threads);
     const auto query = [&](int64_t task, int worker) {
-      QueryTask(wave, task, worker);
+      QueryTask(wave, tasks.At(task), worker);
     };
-    ParallelFor(wave.queries, run_.threads, std::cref(query));
+    ParallelFor(tasks.count(), run_.threads, std::cref(query));
     first += wave.heads;
   }
 }
@@ -182,17 +210,22 @@ void TileLoop<T>::PackTask(const TileWave& wave, int64_t task) const {
 // Query blocks from the last to the first: under a causal mask the longest
 // come first, and the short ones level out the threads at the end.
 template <typename T>
-void TileLoop<T>::QueryTask(const TileWave& wave, int64_t task,
+void TileLoop<T>::QueryTask(const TileWave& wave, const QueryTasks::Part& part,
                             int worker) const {
   const ScopedFloatState float_state;
-  const TileHead& kv = EntryOfTask(geometry_.Heads(run_), wave.heads, task,
-                                   &TileHead::first_query);
-  const int64_t index = task - kv.first_query;
+  const TileHead& kv = EntryOfTask(geometry_.Heads(run_), wave.heads,
+                                   part.block, &TileHead::first_query_block);
+  const int64_t index = part.block - kv.first_query_block;
   const int64_t block = kv.query_blocks - 1 - index % kv.query_blocks;
-  const IndexRange queries = {block * geometry_.block_queries,
-                              (block + 1) * geometry_.block_queries};
-  QueryBlock(HeadFor(kv, index / kv.query_blocks),
-             queries & IndexRange{0, kv.sequence.query_length},
+  const int64_t size = RoundUp(CeilDiv(geometry_.block_queries, part.count),
+                               geometry_.strip_rows);
+  const int64_t begin = block * geometry_.block_queries + part.index * size;
+  const int64_t end =
+      std::min(begin + size, (block + 1) * geometry_.block_queries);
+  const IndexRange queries =
+      IndexRange{begin, end} & IndexRange{0, kv.sequence.query_length};
+  if (queries.empty()) return;
+  QueryBlock(HeadFor(kv, index / kv.query_blocks), queries,
              geometry_.WorkerOf(run_, worker));
 }
 

@@ -151,11 +151,11 @@ TileWave TileGeometry<T>::NextWave(const Problem& p, const KernelRun& run,
     if (bytes > room - used) break;
     const int64_t query_blocks = CeilDiv(sequence.query_length, block_queries);
     Heads(run)[wave.heads] = {sequence,     blocks,     index % p.kv_heads,
-                              query_blocks, wave.packs, wave.queries,
+                              query_blocks, wave.packs, wave.query_blocks,
                               used};
     used += bytes;
     wave.packs += blocks.count;
-    wave.queries += p.group() * query_blocks;
+    wave.query_blocks += p.group() * query_blocks;
   }
   return wave;
 }

@@ -24,15 +24,16 @@ struct TileHead {
   Sequence sequence;
   HeldBlocks blocks;
   int64_t kv_head;
-  int64_t query_blocks;  // of a query head
-  int64_t first_pack;    // numbers of its first tasks
-  int64_t first_query;
-  int64_t at;  // bytes before what is packed of it
+  int64_t query_blocks;       // of a query head
+  int64_t first_pack;         // the number of its first task
+  int64_t first_query_block;  // among those of the wave
+  int64_t at;                 // bytes before what is packed of it
 };
 
 struct TileWave {
   int64_t heads = 0;
-  int64_t packs = 0, queries = 0;  // tasks
+  int64_t packs = 0;  // tasks
+  int64_t query_blocks = 0;
 };
 
 template <typename T>
