@@ -7,9 +7,9 @@
 
 #include <cstring>
 
-#include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
 #include "tests/support/kernels.h"
+#include "tests/support/plain_attention.h"
 
 namespace regard::inline v0 {
 namespace {

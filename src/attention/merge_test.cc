@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "regard/attention.h"
-#include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
+#include "tests/support/guarded_array.h"
+#include "tests/support/plain_attention.h"
 
 namespace regard::inline v0 {
 namespace {

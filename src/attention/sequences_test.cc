@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
+#include "tests/support/guarded_array.h"
 #include "tests/support/kernels.h"
 #include "tests/support/sequences_case.h"
 

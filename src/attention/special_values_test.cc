@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/attention_case.h"
 #include "tests/support/compare.h"
 #include "tests/support/kernels.h"
 

@@ -5,23 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/support/random.h"
+
 namespace regard::inline v0 {
 
 namespace {
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed * 2654435761u + 12345) {}
-  int64_t Below(int64_t n) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(n));
-  }
-  bool Chance(int64_t n) { return Below(n) == 0; }
-  double Number() { return static_cast<double>(Below(1 << 16)) / 16384 - 2; }
-
- private:
-  uint64_t state_;
-};
 
 void Fill(Tensor& tensor, const auto& value) {
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
@@ -140,7 +128,7 @@ void SequencesCase::MakeLengths(const SequencesRequest& request, Shape& shape) {
   } else {
     q_ = Tensor(request.dtype, {sequences, shape.heads, same, shape.depth});
   }
-  Fill(q_, [&] { return random.Number(); });
+  Fill(q_, [&] { return random.Normal(); });
   problem_.q = q_;
   description_ = std::string(NameOf(request.storage)) + " seed " +
                  std::to_string(request.seed) + " q " + ToString(q_.shape());
@@ -159,8 +147,8 @@ void SequencesCase::MakeKeys(const SequencesRequest& request,
     keys_.emplace_back(dtype, Dims{1, shape.kv_heads, length, shape.depth});
     values_.emplace_back(dtype,
                          Dims{1, shape.kv_heads, length, shape.value_size});
-    Fill(keys_.back(), [&] { return random.Number(); });
-    Fill(values_.back(), [&] { return random.Number(); });
+    Fill(keys_.back(), [&] { return random.Normal(); });
+    Fill(values_.back(), [&] { return random.Normal(); });
   }
   const bool paged = request.storage == KeyStorage::kPages ||
                      request.storage == KeyStorage::kPagedRing;
@@ -255,7 +243,7 @@ void SequencesCase::MakeMask(const Shape& shape) {
   }
   if (random.Chance(3)) {
     bias_ = Tensor(DType::kF32, {full[0], 1, 1, full[3]});
-    Fill(bias_, [&] { return random.Number(); });
+    Fill(bias_, [&] { return random.Normal(); });
     problem_.bias = bias_;
     description_ += " bias";
   }

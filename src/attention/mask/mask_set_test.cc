@@ -4,24 +4,14 @@
 #include <sys/mman.h>
 
 #include <limits>
-#include <random>
+
+#include "tests/support/random.h"
 
 namespace regard::inline v0 {
 namespace {
 
 __extension__ using Wide = __int128;
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : engine_(seed) {}
-  int64_t Below(int64_t n) {
-    return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n));
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 struct RandomMask {
   Mask mask;
