@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "base/display_width.h"
-#include "cli/find_model.h"
 #include "cli/head_table.h"
-#include "cli/map_options.h"
-#include "cli/map_pictures.h"
+#include "cli/map/options.h"
+#include "cli/map/pictures.h"
+#include "cli/model/find_model.h"
 #include "cli/paint.h"
 #include "cli/text_layout.h"
 #include "cli/text_run.h"

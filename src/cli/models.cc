@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/display_width.h"
-#include "cli/find_model.h"
-#include "cli/known_models.h"
+#include "cli/model/find_model.h"
+#include "cli/model/known_models.h"
 #include "io/json.h"
 
 namespace regard::inline v0 {

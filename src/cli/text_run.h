@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/load_model.h"
+#include "cli/model/load_model.h"
 #include "regard/lens.h"
 #include "regard/tokenizer.h"
 

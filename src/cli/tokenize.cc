@@ -7,8 +7,8 @@
 
 #include "base/display_width.h"
 #include "base/utf8.h"
-#include "cli/find_model.h"
-#include "cli/load_tokenizer.h"
+#include "cli/model/find_model.h"
+#include "cli/model/load_tokenizer.h"
 #include "cli/options.h"
 #include "io/file.h"
 #include "io/json.h"
