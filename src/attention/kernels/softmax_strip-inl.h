@@ -44,26 +44,23 @@ HWY_INLINE V RunMax(D d, const T* HWY_RESTRICT s, int64_t count, V max) {
   return hn::Max(max, other);
 }
 
-// s = 2^(scale * (s - top)), added to the sums. Even and odd vectors are summed
+// s = exp(s - top), added to the sums. Even and odd vectors are summed
 // apart; a run starts on a panel, so that which is which follows from the
 // position of the key.
 template <class Cells, class D, typename T, class V>
-HWY_INLINE void RunExp(D d, T* s, IndexRange run, V scale, V top, V& even_sum,
-                       V& odd_sum) {
+HWY_INLINE void RunExp(D d, T* s, IndexRange run, const ScaledExp2<T>& exp,
+                       V top, V& even_sum, V& odd_sum) {
   constexpr int64_t kLanes = HWY_LANES(T);
   int64_t i = run.begin;
   for (; i + 2 * kLanes <= run.end; i += 2 * kLanes) {
-    const auto x0 = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
-    const auto x1 = hn::Mul(hn::Sub(hn::Load(d, s + i + kLanes), top), scale);
-    const auto p0 = Exp2(d, x0);
-    const auto p1 = Exp2(d, x1);
+    const auto p0 = exp(hn::Sub(hn::Load(d, s + i), top));
+    const auto p1 = exp(hn::Sub(hn::Load(d, s + i + kLanes), top));
     Cells::Store(p0, p1, d, s, i);
     even_sum = hn::Add(even_sum, p0);
     odd_sum = hn::Add(odd_sum, p1);
   }
   if (i < run.end) {
-    const auto x = hn::Mul(hn::Sub(hn::Load(d, s + i), top), scale);
-    const auto p = Exp2(d, x);
+    const auto p = exp(hn::Sub(hn::Load(d, s + i), top));
     Cells::Store(p, d, s, i);
     even_sum = hn::Add(even_sum, p);
   }
@@ -84,17 +81,19 @@ HWY_INLINE T RowMax(const T* s, const KeyRuns& runs) {
 template <class Cells, typename T>
 HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
   const hn::ScalableTag<T> d;
-  const auto scale = hn::Set(d, log2_scale);
+  const ScaledExp2<T> exp(log2_scale);
   const auto top = hn::Set(d, Subtrahend(max));
   auto even_sum = hn::Zero(d);
   auto odd_sum = hn::Zero(d);
   for (int64_t i = 0; i < runs.count; ++i) {
     const IndexRange run = runs.at[i];
-    RunExp<Cells>(d, s, run, scale, top, even_sum, odd_sum);
+    RunExp<Cells>(d, s, run, exp, top, even_sum, odd_sum);
   }
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(even_sum, odd_sum)));
 }
 
+// All maxima come first: no row waits for what goes across the lanes of its
+// own.
 template <class Cells, typename T>
 HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
                              T log2_scale, const RowState<T>& state) {
@@ -106,9 +105,11 @@ HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
     const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
     state.factor[r] = hn::GetLane(Exp2(d, moved));
     state.max[r] = max;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
     state.sum[r] =
         state.sum[r] * state.factor[r] +
-        RowExp<Cells>(s + r * kScoreStride<T>, runs, log2_scale, max);
+        RowExp<Cells>(s + r * kScoreStride<T>, runs, log2_scale, state.max[r]);
   }
 }
 
