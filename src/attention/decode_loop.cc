@@ -362,7 +362,7 @@ void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
   const int64_t at = rows.begin - unit.rows.begin;
   const int64_t count = rows.end - rows.begin;
   const IndexRange all = {0, span.end - span.begin};
-  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
+  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale, nullptr,
                {part.max + at, part.sum + at, w.factor});
   if (!outputs_.out.given()) return;
   Drop(unit, rows, span, w);
@@ -421,7 +421,7 @@ void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
   std::fill(part.max + at, part.max + at + count, kHidden);
   std::fill(part.sum + at, part.sum + at + count, T{0});
   const IndexRange all = {0, span.end - span.begin};
-  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale,
+  ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale, nullptr,
                {part.max + at, part.sum + at, w.factor});
   Drop(unit, rows, span, w);
   T* out = part.out + at * geometry_.columns;

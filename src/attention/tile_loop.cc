@@ -54,6 +54,7 @@ struct ScoreSpan {
   IndexRange keys;
   KeyRuns runs;        // none where nothing is visible
   IndexRange visible;  // outside of it nothing is, counted like the runs
+  bool maximal;        // worker.largest holds the largest score of each row
   int64_t size() const { return keys.end - keys.begin; }
 };
 
@@ -300,11 +301,13 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   ScoreSpan span = {
       {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
       {w.runs, 1},
-      {}};
+      {},
+      false};
   w.runs[0] = {0, span.size()};
   span.visible = {keys.begin - span.keys.begin, keys.end - span.keys.begin};
   bool hides = tile == TileClass::kMixed || span.keys != keys;
   if (pattern) hides = FindVisible(head, strip, first, span, w);
+  span.maximal = span.runs.count == 1 && !hides && !terms_.any();
   for (int64_t i = 0; i < span.runs.count; ++i) {
     const IndexRange run = w.runs[i];
     const int64_t key = span.keys.begin + run.begin;
@@ -314,7 +317,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
     ops_.scores(strip.rows(), strip.q,
                 head.packed.keys + head.PlaceOf(key) * geometry_.depth,
                 geometry_.depth, run.end - run.begin, w.scores + run.begin,
-                ahead);
+                span.maximal ? w.largest : nullptr, ahead);
   }
   if (terms_.any()) ApplyTerms(head, strip, span, w);
   if (hides && pattern) {
@@ -458,7 +461,7 @@ void TileLoop<T>::Forward(const Head<T>& head, const TileStrip<T>& strip,
   const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
   if (!finite) MarkHidden(strip, span.runs, w);
   ops_.softmax(strip.rows(), w.scores, span.runs, terms_.scale().log2_scale,
-               strip.state);
+               span.maximal ? w.largest : nullptr, strip.state);
   if (!outputs_.out.given()) return;
   Drop(head, strip, span, ops_.drop, w);
 

@@ -50,9 +50,9 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
   worker_elements =
       Sum(Sum(Lines<T>(Product(block_queries, depth)),
               Lines<T>(Product(block_queries, columns))),
-          Sum(Lines<T>(columns), Lines<T>(3 * block_queries) +
-                                     Lines<T>(rows * kScoreStride<T>) +
-                                     Lines<T>(kKeysPerBlock<T>)));
+          Sum(Lines<T>(columns),
+              Lines<T>(3 * block_queries) + Lines<T>(rows * kScoreStride<T>) +
+                  Lines<T>(rows) + Lines<T>(kKeysPerBlock<T>)));
   worker_bytes =
       RoundUp(Sum(Product(worker_elements, kSize),
                   (rows + 1) * kKeysPerBlock<T> +
@@ -115,6 +115,7 @@ TileWorker<T> TileGeometry<T>::WorkerOf(const KernelRun& run,
   w.state = take(3 * block_queries);
   w.refined = take(columns);
   w.scores = take(strip_rows * kScoreStride<T>);
+  w.largest = take(strip_rows);
   w.bias = take(kKeysPerBlock<T>);
   w.runs = reinterpret_cast<IndexRange*>(at);
   w.bits = reinterpret_cast<uint64_t*>(w.runs + kWordsPerBlock<T>);

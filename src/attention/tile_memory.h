@@ -61,6 +61,7 @@ struct TileWorker {
   T* state;          // max, sum, factor of every row
   T* refined;        // [columns]
   T* scores;         // [strip_rows][kScoreStride]
+  T* largest;        // [strip_rows], of a strip's scores
   T* bias;           // [kKeysPerBlock]
   IndexRange* runs;  // [kWordsPerBlock]
   uint64_t* bits;    // [strip_rows][kWordsPerBlock]

@@ -39,27 +39,43 @@ constexpr int64_t kPiece = 32;
 template <typename T>
 constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
 
+template <class Cells>
+constexpr int64_t PiecesOf(int64_t depth) {
+  constexpr int64_t kMax = kMaxChain / Cells::kPair;
+  constexpr int64_t kPart = kPiece / Cells::kPair;
+  return depth <= kMax ? 1 : (depth + kPart - 1) / kPart;
+}
+
 template <typename T>
 struct ScoresArgs {
   const T* q;
   const T* k;
   int64_t depth, count;
   T* s;
+  T* largest;              // nullptr: not asked for
   const RowsAhead* ahead;  // two
 };
 
-// Scores of one panel of keys (kVectors of its vectors).
-template <class Cells, int kRows, int kVectors, typename T>
-HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
-  const hn::ScalableTag<T> d;
+template <int kRows, int kVectors, class D, typename T, class V>
+HWY_INLINE void StoreScores(D d, const V (&sums)[kRows][kVectors], T* s) {
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(sums[r][v], d, s + r * kScoreStride<T> + v * HWY_LANES(T));
+    }
+  }
+}
+
+// sums += what is left of a product after its first piece, which is in sums.
+template <class Cells, int kRows, int kVectors, class D, typename T, class V>
+HWY_INLINE void AddPieces(D d, const T* q, const T* k, int64_t depth,
+                          int64_t pieces, T* s, V (&sums)[kRows][kVectors]) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  hn::Vec<decltype(d)> sums[kRows][kVectors];
-  constexpr int64_t kMax = kMaxChain / Cells::kPair;
-  constexpr int64_t kPart = kPiece / Cells::kPair;
-  const int64_t pieces = depth <= kMax ? 1 : (depth + kPart - 1) / kPart;
-  int64_t begin = 0;
-  for (int64_t piece = 0; piece < pieces; ++piece) {
+  for (int64_t piece = 1; piece < pieces; ++piece) {
+    const int64_t begin = depth * piece / pieces;
     const int64_t end = depth * (piece + 1) / pieces;
+    StoreScores(d, sums, s);
     ClearSums(d, sums);
     Products<Cells, kRows, kVectors, 1, kStripRows>(
         d, q + begin * kStripRows, k + begin * kPanel<T>, kPanel<T>,
@@ -68,18 +84,42 @@ HWY_INLINE void ScorePanel(const T* q, const T* k, int64_t depth, T* s) {
     for (int r = 0; r < kRows; ++r) {
       HWY_UNROLL(2)
       for (int v = 0; v < kVectors; ++v) {
-        T* at = s + r * kScoreStride<T> + v * kLanes;
-        if (piece > 0) sums[r][v] = hn::Add(hn::Load(d, at), sums[r][v]);
-        hn::Store(sums[r][v], d, at);
+        const T* at = s + r * kScoreStride<T> + v * kLanes;
+        sums[r][v] = hn::Add(hn::Load(d, at), sums[r][v]);
       }
     }
-    begin = end;
+  }
+}
+
+// Scores of one panel of keys (kVectors of its vectors). Keeps the largest of
+// each row and lane: the units that this takes have little else to do here.
+template <class Cells, int kRows, int kVectors, bool kPieces, typename T>
+HWY_INLINE void ScorePanel(const ScoresArgs<T>& a, const T* k, T* s,
+                           T* largest) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = HWY_LANES(T);
+  hn::Vec<decltype(d)> sums[kRows][kVectors];
+  const int64_t pieces = kPieces ? PiecesOf<Cells>(a.depth) : 1;
+  ClearSums(d, sums);
+  Products<Cells, kRows, kVectors, 1, kStripRows>(
+      d, a.q, k, kPanel<T>, kPieces ? a.depth / pieces : a.depth, sums);
+  if constexpr (kPieces) {
+    AddPieces<Cells>(d, a.q, k, a.depth, pieces, s, sums);
+  }
+  StoreScores(d, sums, s);
+  if (a.largest == nullptr) return;
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    auto max = hn::Max(hn::Load(d, largest + r * kLanes), sums[r][0]);
+    if constexpr (kVectors == 2) max = hn::Max(max, sums[r][1]);
+    hn::Store(max, d, largest + r * kLanes);
   }
 }
 
 // What belongs to `count` keys from key `at` on.
 template <int kRows>
 HWY_INLINE void FetchAhead(const RowsAhead& ahead, int64_t at, int64_t count) {
+  if (ahead.key_bits == 0) return;
   constexpr int64_t kLineBytes = 64;
   const int64_t end = (at + count) * ahead.key_bits / 8;
   for (int64_t b = at * ahead.key_bits / 8; b < end; b += kLineBytes) {
@@ -96,24 +136,44 @@ struct ScoreStrip {
   template <int kRows>
   struct Rows {
     static void Call(const ScoresArgs<T>& a) {
+      if (PiecesOf<Cells>(a.depth) == 1) return Panels<false>(a);
+      Panels<true>(a);
+    }
+
+    template <bool kPieces>
+    static HWY_INLINE void Panels(const ScoresArgs<T>& a) {
+      const hn::ScalableTag<T> d;
+      constexpr int64_t kLanes = HWY_LANES(T);
+      HWY_ALIGN T largest[kRows * kLanes];
+      for (int r = 0; r < kRows; ++r) {
+        hn::Store(hn::Set(d, MinusInfinity<T>()), d, largest + r * kLanes);
+      }
       const T* k = a.k;
       int64_t i = 0;
       for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
-        ScorePanel<Cells, kRows, kPanelVectors>(a.q, k, a.depth, a.s + i);
+        ScorePanel<Cells, kRows, kPanelVectors, kPieces>(a, k, a.s + i,
+                                                         largest);
         k += a.depth * kPanel<T>;
         FetchAhead<kRows>(a.ahead[0], i, kPanel<T>);
         FetchAhead<kRows>(a.ahead[1], i, kPanel<T>);
       }
-      if (i < a.count) ScorePanel<Cells, kRows, 1>(a.q, k, a.depth, a.s + i);
+      if (i < a.count) {
+        ScorePanel<Cells, kRows, 1, kPieces>(a, k, a.s + i, largest);
+      }
+      if (a.largest == nullptr) return;
+      for (int r = 0; r < kRows; ++r) {
+        const auto lanes = hn::Load(d, largest + r * kLanes);
+        a.largest[r] = hn::GetLane(hn::MaxOfLanes(d, lanes));
+      }
     }
   };
 };
 
 template <class Cells, typename T>
 void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
-            T* s, const RowsAhead (&ahead)[2]) {
+            T* s, T* largest, const RowsAhead (&ahead)[2]) {
   WithRows<ScoreStrip<Cells, T>::template Rows>(
-      rows, ScoresArgs<T>{q, k, depth, count, s, ahead});
+      rows, ScoresArgs<T>{q, k, depth, count, s, largest, ahead});
 }
 
 template <typename T>
@@ -221,8 +281,8 @@ void AccumulateVisible(int64_t rows, const T* p, const T* v, int64_t skipped,
 
 template <class Cells, typename T>
 void Softmax(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
-             const RowState<T>& state) {
-  SoftmaxStrip<Cells>(rows, s, runs, log2_scale, state);
+             const T* largest, const RowState<T>& state) {
+  SoftmaxStrip<Cells>(rows, s, runs, log2_scale, largest, state);
 }
 
 template <typename T>

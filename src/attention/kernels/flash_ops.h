@@ -50,10 +50,11 @@ struct FlashOps {
   bool pairs;
 
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
-  // [depth][panel]; count is a multiple of lanes. Fetches as many rows and keys
-  // of `ahead`.
+  // [depth][panel]; count is a multiple of lanes. `largest`, unless nullptr,
+  // has room for strip_rows and gets the largest score of each row, or what is
+  // left without a NaN. Fetches as many rows and keys of `ahead`.
   void (*scores)(int64_t rows, const T* q, const T* k, int64_t depth,
-                 int64_t count, T* s, const RowsAhead (&ahead)[2]);
+                 int64_t count, T* s, T* largest, const RowsAhead (&ahead)[2]);
   // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
   void (*cap)(T* s, int64_t count, T scale, T cap);
   // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN; never
@@ -72,9 +73,10 @@ struct FlashOps {
   uint64_t (*not_zero)(const uint8_t* bytes);
   // Updates max, sum and factor of each row with new scores; s becomes
   // 2^(log2_scale * (s - max)), in pairs rounded and moved together: key i in
-  // half i of the row.
+  // half i of the row. `largest`: that of each row, as `scores` gives it, or
+  // nullptr.
   void (*softmax)(int64_t rows, T* s, const KeyRuns& runs, T log2_scale,
-                  const RowState<T>& state);
+                  const T* largest, const RowState<T>& state);
   // p[i] = 0, as softmax leaves a row, where dropout drops key i of the run.
   // The run begins with key `first_key`, a multiple of 4.
   void (*drop)(T* p, IndexRange run, int64_t first_key, const DropoutRow& row);

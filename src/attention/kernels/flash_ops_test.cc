@@ -1,5 +1,5 @@
 // The arithmetic of the tile loop where whole problems don't show it: 2^x to
-// the last place.
+// the last place, the largest scores of a strip.
 #include "attention/kernels/flash_ops.h"
 
 #include <gtest/gtest.h>
@@ -142,6 +142,74 @@ TYPED_TEST(FlashOpsTest, PowersOfTwoAtTheEdges) {
         }
       }
     }
+  }
+}
+
+// The scores of a strip and the largest of each row.
+template <typename T>
+struct Strip {
+  Aligned<T> q, k, s, largest;
+  Strip(const FlashOps<T>& ops, int64_t depth)
+      : q(ops.strip_rows * depth),
+        k(kKeysPerBlock<T> * depth),
+        s(ops.strip_rows * kScoreStride<T>),
+        largest(ops.strip_rows) {
+    std::mt19937 random(2);
+    std::uniform_real_distribution<T> any(-3, 1);
+    std::generate_n(q.data(), ops.strip_rows * depth,
+                    [&] { return any(random); });
+    std::generate_n(k.data(), kKeysPerBlock<T> * depth,
+                    [&] { return any(random); });
+  }
+};
+
+TYPED_TEST(FlashOpsTest, LargestScoresOfAStrip) {
+  using T = TypeParam;
+  for (const Target<T>& target : AllTargets<T>()) {
+    const FlashOps<T>& ops = *target.ops;
+    for (const int64_t depth : {1, 72, 128, 200}) {
+      Strip<T> strip(ops, depth);
+      for (int64_t rows = 1; rows <= ops.strip_rows; ++rows) {
+        for (const int64_t vectors : {1, 2, 3, 8}) {
+          SCOPED_TRACE(target.name + ", D " + std::to_string(depth) + ", " +
+                       std::to_string(rows) + " rows");
+          const int64_t count = vectors * ops.lanes;
+          ops.scores(rows, strip.q.data(), strip.k.data(), depth, count,
+                     strip.s.data(), strip.largest.data(), {});
+          for (int64_t r = 0; r < rows; ++r) {
+            const T* s = strip.s.data() + r * kScoreStride<T>;
+            EXPECT_EQ(strip.largest.data()[r], *std::max_element(s, s + count));
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(FlashOpsTest, SoftmaxIsTheSameWithLargestScoresGiven) {
+  using T = TypeParam;
+  for (const Target<T>& target : AllTargets<T>()) {
+    SCOPED_TRACE(target.name);
+    const FlashOps<T>& ops = *target.ops;
+    const int64_t rows = ops.strip_rows;
+    const int64_t count = 5 * ops.lanes;
+    const IndexRange all = {0, count};
+    std::vector<std::vector<T>> results;
+    for (const bool given : {false, true}) {
+      Strip<T> strip(ops, 64);
+      ops.scores(rows, strip.q.data(), strip.k.data(), 64, count,
+                 strip.s.data(), strip.largest.data(), {});
+      std::vector<T> state(static_cast<size_t>(3 * rows), T{0.5});
+      ops.softmax(rows, strip.s.data(), {&all, 1}, T(0.3),
+                  given ? strip.largest.data() : nullptr,
+                  {state.data(), state.data() + rows, state.data() + 2 * rows});
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* s = strip.s.data() + r * kScoreStride<T>;
+        state.insert(state.end(), s, s + count);
+      }
+      results.push_back(state);
+    }
+    EXPECT_EQ(results[0], results[1]);
   }
 }
 

@@ -96,11 +96,13 @@ HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
 // own.
 template <class Cells, typename T>
 HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
-                             T log2_scale, const RowState<T>& state) {
+                             T log2_scale, const T* largest,
+                             const RowState<T>& state) {
   const hn::ScalableTag<T> d;
   for (int64_t r = 0; r < rows; ++r) {
     const T old_max = state.max[r];
-    const T strip_max = RowMax(s + r * kScoreStride<T>, runs);
+    const T strip_max =
+        largest != nullptr ? largest[r] : RowMax(s + r * kScoreStride<T>, runs);
     const T max = strip_max > old_max ? strip_max : old_max;
     const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
     state.factor[r] = hn::GetLane(Exp2(d, moved));
