@@ -376,19 +376,19 @@ def repeats_for(run, least, clock):
     return max(1, min(10000, int(least / max(seconds(run, 1, clock), 1e-7)) + 1))
 
 
-# Threads of all three spin for a while after their work; the other's turn
-# begins when they sleep.
-PAUSE = 0.02
+# Threads of all three spin for a while after their work, those of ONNX Runtime
+# for longer than 20 ms; the other's turn begins when they sleep.
+PAUSE_OF_ONE, PAUSE_OF_SEVERAL = 0.02, 0.2
 
 
-def in_turns(ours, theirs, settings, clock):
+def in_turns(ours, theirs, settings, clock, pause):
     """Seconds of ours and of theirs, one pair a run."""
     repeats = [repeats_for(run, settings.least, clock) for run in (ours, theirs)]
     pairs, begin = [], time.perf_counter()
     while True:
         pair = []
         for run, count in zip((ours, theirs), repeats):
-            time.sleep(PAUSE)
+            time.sleep(pause)
             pair.append(seconds(run, count, clock))
         pairs.append(pair)
         done = len(pairs) >= settings.runs
@@ -408,7 +408,8 @@ def measure(row, regard, settings):
         theirs, out, what = PREPARE[row.peer](row, inputs, stack)
         ours()
         differs = difference(inputs.out, out)
-        pairs = in_turns(ours, theirs, settings, clock_of(row))
+        pause = PAUSE_OF_ONE if row.threads == 1 else PAUSE_OF_SEVERAL
+        pairs = in_turns(ours, theirs, settings, clock_of(row), pause)
     ratio = statistics.median(b / a for a, b in pairs)
     return {"peer": row.peer, "how": what, "work": row.work,
             "dtype": row.dtype, "D": row.d, "L": row.lk, "Lq": row.lq,

@@ -1,6 +1,7 @@
 #include "base/parallel_for.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,37 @@ TEST(ParallelForTest, ForkedChildStartsOver) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+cpu_set_t CoresOfThisThread() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(cores), &cores), 0);
+  return cores;
+}
+
+// Whatever core the caller is on, no other thread of the call is there.
+TEST(ParallelForTest, ThreadsKeepOffTheCallersCore) {
+  const cpu_set_t all = CoresOfThisThread();
+  ParallelFor(2, 2, [](int64_t, int) {});  // makes the pool
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &all)) continue;
+    std::thread([&] {
+      cpu_set_t own;
+      CPU_ZERO(&own);
+      CPU_SET(core, &own);
+      ASSERT_EQ(sched_setaffinity(0, sizeof(own), &own), 0);
+      cpu_set_t expected = all;
+      if (CPU_COUNT(&all) > 1) CPU_CLR(core, &expected);
+      // Neither task ends before the other one has begun.
+      std::atomic<int> begun{0};
+      ParallelFor(2, 2, [&](int64_t, int worker) {
+        for (++begun; begun < 2;) std::this_thread::yield();
+        const cpu_set_t cores = CoresOfThisThread();
+        EXPECT_TRUE(CPU_EQUAL(&cores, worker == 0 ? &own : &expected));
+      });
+    }).join();
+  }
 }
 
 TEST(ParallelForTest, NegativeNumbersOfThreadsAreRefused) {
