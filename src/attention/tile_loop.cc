@@ -73,8 +73,7 @@ struct ValueTile {
 class QueryTasks {
  public:
   QueryTasks(int64_t blocks, int threads)
-      : whole_(threads == 1 ? blocks
-                            : std::max<int64_t>(0, blocks - 2 * threads)),
+      : whole_(threads == 1 ? blocks : std::max<int64_t>(0, blocks - threads)),
         count_(whole_ + (blocks - whole_) * kParts) {}
 
   int64_t count() const { return count_; }
@@ -90,7 +89,7 @@ class QueryTasks {
   }
 
  private:
-  static constexpr int64_t kParts = 4;
+  static constexpr int64_t kParts = 8;
   int64_t whole_, count_;
 };
 

@@ -15,10 +15,10 @@ using scratch::Whole;
 namespace {
 
 // Queries of a block: enough that a block of packed keys and values, brought
-// into the second-level cache once, is used for about 100 times the arithmetic
-// that its transfer takes; few enough that their state (96 x 128 floats, 48
-// KiB, at Dv = 128) stays there beside it.
-constexpr int64_t kBlockQueries = 96;
+// into the second-level cache once, is used for some 100 times the arithmetic
+// that its transfer takes; few enough that they and their outputs (2 x 192 x
+// 128 floats, 192 KiB, at D = 128) stay there beside it.
+constexpr int64_t kBlockQueries = 192;
 
 // Scratch for packed keys and values: half of a common last-level cache, so
 // that what was packed is still there when it is read; far more work than a
