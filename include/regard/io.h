@@ -60,10 +60,11 @@ void WriteSafeTensors(const std::string& path, const NamedViews& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
 // One array: "x.npy", "x.npz:member", "x.safetensors:name" (the name may be
-// left out when the file holds one array). Any layout numpy writes (C or
-// Fortran order, both byte orders, packed or not); the result is contiguous and
-// its bools are 0 or 1. Error (kFile, kFormat), (kUnsupported) for records,
-// text, objects, complex numbers, (kUsage) when the name is missing or unknown.
+// left out when the file holds one array), or "-", an .npy file on standard
+// input. Any layout numpy writes (C or Fortran order, both byte orders, packed
+// or not); the result is contiguous and its bools are 0 or 1. Error (kFile,
+// kFormat), (kUnsupported) for records, text, objects, complex numbers,
+// (kUsage) when the name is missing or unknown.
 Tensor ReadArray(const std::string& spec);
 // The names that ReadArray takes after the colon; {""} for an .npy file.
 std::vector<std::string> ListArrays(const std::string& path);

@@ -101,16 +101,19 @@ void AddFlag(CLI::App& app, const std::string& name, bool& target,
 
 void AddInteger(CLI::App& app, const std::string& name,
                 const std::string& value, std::optional<int64_t>& target,
-                const std::string& help, int64_t least) {
+                const std::string& help, int64_t least, int64_t most) {
   AddValue(app, name, value, help,
-           [&target, least](const std::string& label, const std::string& text) {
+           [&target, least, most](const std::string& label,
+                                  const std::string& text) {
              target = ParseInteger(text);
-             if (target && *target >= least) return;
-             std::string rule = "is not a whole number";
-             if (least > std::numeric_limits<int64_t>::min()) {
-               rule += " of at least " + std::to_string(least);
-             }
-             throw Error(ErrorKind::kUsage, label, "'" + text + "' " + rule);
+             if (target && *target >= least && *target <= most) return;
+             const bool open = most == std::numeric_limits<int64_t>::max();
+             const std::string rule =
+                 open ? "of at least " + std::to_string(least)
+                      : "from " + std::to_string(least) + " to " +
+                            std::to_string(most);
+             throw Error(ErrorKind::kUsage, label,
+                         "'" + text + "' is not a whole number " + rule);
            });
 }
 

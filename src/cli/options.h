@@ -27,10 +27,11 @@ void AddTexts(CLI::App& app, const std::string& name, const std::string& value,
               std::vector<std::string>& target, const std::string& help);
 void AddFlag(CLI::App& app, const std::string& name, bool& target,
              const std::string& help);
-// A whole number, at least `least`.
+// A whole number from `least` to `most`.
 void AddInteger(CLI::App& app, const std::string& name,
                 const std::string& value, std::optional<int64_t>& target,
-                const std::string& help, int64_t least);
+                const std::string& help, int64_t least,
+                int64_t most = std::numeric_limits<int64_t>::max());
 // A finite number.
 void AddReal(CLI::App& app, const std::string& name, const std::string& value,
              std::optional<double>& target, const std::string& help);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <limits>
 #include <utility>
 
 #include "base/strings.h"
@@ -116,9 +117,17 @@ Tensor ReadSafeTensorsFile(const Spec& spec) {
   return Tensor::CopyOf(file.Get(Choose(spec, NamesOf(file))));
 }
 
+Tensor ReadStandardInput() {
+  const std::string bytes = ReadText("-", std::numeric_limits<int64_t>::max());
+  MemorySource source(
+      {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  return ReadNpy(source, "standard input");
+}
+
 }  // namespace
 
 Tensor ReadArray(const std::string& spec_text) {
+  if (spec_text == "-") return ReadStandardInput();
   const Spec spec = ParseSpec(spec_text);
   switch (spec.format) {
     case Format::kNpy:

@@ -110,7 +110,7 @@ class SpanFinder {
   }
 
   [[noreturn]] void Fail(const NumberedName& numbered) const {
-    if (numbered.number != 0) {
+    if (numbered.base != request_.text) {
       const size_t count = Candidates(numbered.base).size();
       if (count > 0) {
         throw Error(
@@ -198,9 +198,13 @@ TokenRun CheckedIndexes(const TokenRun& run, std::string_view name,
                 "write the smaller index first");
   }
   if (run.last >= count) {
-    const int64_t missing = run.first < count ? run.last : run.first;
+    // As typed: it may be longer than any number.
+    const std::string_view numbers = name.substr(1);
+    const std::string_view missing = run.first < count
+                                         ? numbers.substr(numbers.find('-') + 1)
+                                         : numbers.substr(0, numbers.find('-'));
     throw Error(ErrorKind::kUsage, Quoted(name),
-                "there is no token " + std::to_string(missing) + ", only " +
+                "there is no token " + std::string(missing) + ", only " +
                     (count == 0 ? "an empty text"
                                 : "0 to " + std::to_string(count - 1)));
   }

@@ -11,6 +11,11 @@ namespace regard::inline v0 {
 
 namespace {
 
+// What a number stands for that is larger than any.
+constexpr int64_t kBeyondAll = std::numeric_limits<int64_t>::max();
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 // The range without whitespace at its ends; as it is when there is nothing
 // else in it.
 CharRange WithoutSpaces(std::u32string_view text, CharRange range) {
@@ -200,23 +205,21 @@ NumberedName SplitNumber(std::string_view name) {
   const size_t sign = name.rfind('#');
   if (sign == std::string_view::npos || sign == 0) return {name, 0};
   const std::string_view digits = name.substr(sign + 1);
-  if (digits.empty() || digits[0] == '0') return {name, 0};
-  int64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      number < 0) {
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), IsDigit)) {
     return {name, 0};
   }
-  return {name.substr(0, sign), number};
+  int64_t number = 0;
+  const auto result =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (result.ec != std::errc()) number = kBeyondAll;
+  return {name.substr(0, sign), digits[0] == '0' ? 0 : number};
 }
 
 std::optional<TokenRun> ParseIndexes(std::string_view name) {
   if (name.empty() || name[0] != '@') return std::nullopt;
-  constexpr int64_t kBeyondAll = std::numeric_limits<int64_t>::max();
   const char* end = name.data() + name.size();
   const auto number = [end](const char* at, int64_t* value) -> const char* {
-    if (at == end || *at < '0' || *at > '9') return nullptr;
+    if (at == end || !IsDigit(*at)) return nullptr;
     const auto result = std::from_chars(at, end, *value);
     if (result.ec != std::errc()) *value = kBeyondAll;
     return result.ptr;

@@ -98,7 +98,8 @@ class TokenNames {
   std::vector<std::u32string> keys_;
 };
 
-// "the#2" in its parts; number 0: there is none.
+// "the#2" in its parts; number 0: there is none, or none that counts from 1
+// ("the#0", whose base is "the" all the same).
 struct NumberedName {
   std::string_view base;
   int64_t number = 0;

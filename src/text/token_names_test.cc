@@ -59,7 +59,11 @@ TEST_F(TokenNaming, Occurrences) {
   EXPECT_THAT(Find(e, "the"), HasSubstr("2 times: the#1 (@1), the#2 (@4)"));
   EXPECT_THAT(Find(e, "the#3"), HasSubstr("occurs 2 times"));
   EXPECT_THAT(Find(e, "street#2"), HasSubstr("occurs once"));
-  EXPECT_THAT(Find(e, "the#0"), HasSubstr("is not in the text"));
+  EXPECT_THAT(Find(e, "street#99999999999999999999"),
+              HasSubstr("\"street\" occurs once: occurrences count from 1"));
+  EXPECT_THAT(Find(e, "the#0"),
+              HasSubstr("\"the\" occurs 2 times: occurrences count from 1"));
+  EXPECT_THAT(Find(e, "it#0"), HasSubstr("is not in the text"));
 }
 
 TEST_F(TokenNaming, Pairs) {
@@ -83,7 +87,12 @@ TEST_F(TokenNaming, Indexes) {
   EXPECT_EQ(Find(e, "@2-4"), "2-4");
   EXPECT_EQ(Find(e, "@5"), "5");
   EXPECT_THAT(Find(e, "@6"), HasSubstr("no token 6, only 0 to 5"));
-  EXPECT_THAT(Find(e, "@3-99999999999999999999"), HasSubstr("no token"));
+  EXPECT_THAT(Find(e, "@99999999999999999999"),
+              HasSubstr("no token 99999999999999999999, only 0 to 5"));
+  EXPECT_THAT(Find(e, "@3-99999999999999999999"),
+              HasSubstr("no token 99999999999999999999, only 0 to 5"));
+  EXPECT_THAT(Find(e, "@7-99999999999999999999"),
+              HasSubstr("no token 7, only"));
   EXPECT_THAT(Find(e, "@3-2"), HasSubstr("backwards"));
 }
 
@@ -112,6 +121,7 @@ TEST_F(TokenNaming, NumberSigns) {
   EXPECT_EQ(Find(both, "C#2"), "4");
   EXPECT_EQ(Find(both, "text:C#2"), "1-3");
   EXPECT_EQ(Find(Encode("C#2 C#2"), "text:C#2#2"), "4-6");
+  EXPECT_EQ(Find(Encode("a C#0 c"), "C#0"), "2-4");
 }
 
 TEST_F(TokenNaming, InsideTokens) {

@@ -1,10 +1,13 @@
 // regard attend: arrays in, arrays and summaries out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "io/file.h"
 #include "io/temp_dir.h"
@@ -16,6 +19,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -106,6 +110,50 @@ TEST_F(AttendTest, HeadSizes) {
       EXPECT_NEAR(out.As<float>()[i], expected[i], 1e-6) << size;
     }
   }
+}
+
+TEST_F(AttendTest, StandardInput) {
+  WriteArrays({2, 5, 8}, {2, 7, 8}, {2, 7, 3});
+  const Tensor expected = Output({});
+  for (const std::string option : {"--q", "--k", "--v"}) {
+    std::vector<std::string> arguments = {"attend", "--q",   "q.npy",
+                                          "--k",    "k.npy", "--v",
+                                          "v.npy",  "-o",    "out.npy"};
+    const auto spec = std::find(arguments.begin(), arguments.end(), option) + 1;
+    RunSettings settings = {.input = ReadText(folder_ / *spec),
+                            .directory = folder_.path()};
+    *spec = "-";
+    std::filesystem::remove(folder_ / "out.npy");
+    const Finished finished = RunRegard(arguments, settings);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const Tensor out = ReadArray(folder_ / "out.npy");
+    EXPECT_THAT(std::span(out.As<float>(), out.NumElements()),
+                ElementsAreArray(expected.As<float>(), out.NumElements()))
+        << option;
+  }
+  ExpectError(
+      RunRegard({"attend", "--q", "-", "--k", "-", "--v", "v.npy"}, {}), 2,
+      HasSubstr("-: standard input can only be one of the arrays: save"));
+  ExpectError(RunRegard({"attend", "--q", "-", "--k", "k.npy", "--v", "v.npy"},
+                        {.input = "no array", .directory = folder_.path()}),
+              1, HasSubstr("standard input: "));
+}
+
+TEST_F(AttendTest, OffsetsThatAreTooLarge) {
+  WriteArrays({5, 8}, {7, 8}, {7, 3});
+  for (const std::string offset :
+       {"9223372036854775807", "-9223372036854775808", "4611686018427387905",
+        "99999999999999999999"}) {
+    ExpectError(Attend({"--causal", "offset", "--offset", offset}), 2,
+                AllOf(HasSubstr("--offset: '" + offset + "' is not a whole"),
+                      HasSubstr("to 4611686018427387904")));
+  }
+  // The largest one shows all keys.
+  const Tensor out =
+      Output({"--causal", "offset", "--offset", "4611686018427387904"});
+  const Tensor full = Output({});
+  EXPECT_THAT(std::span(out.As<float>(), out.NumElements()),
+              ElementsAreArray(full.As<float>(), full.NumElements()));
 }
 
 TEST_F(AttendTest, MasksOfAllKindsIntersect) {

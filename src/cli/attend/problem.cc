@@ -1,9 +1,11 @@
 #include "cli/attend/problem.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "attention/mask/mask_set.h"
 #include "base/strings.h"
 #include "cli/options.h"
 #include "regard/error.h"
@@ -14,8 +16,10 @@ namespace regard::inline v0 {
 namespace {
 
 constexpr char kArrayHelp[] =
-    "x.npy, x.npz:member or x.safetensors:name; rank 2, 3 or 4 as [L, D], [H, "
-    "L, D], [B, H, L, D]";
+    "x.npy, x.npz:member or x.safetensors:name (- is an .npy file on standard "
+    "input); rank 2, 3 or 4 as [L, D], [H, L, D], [B, H, L, D]";
+
+constexpr char kStandardInput[] = "-";
 
 [[noreturn]] void ThrowUsage(const std::string& option,
                              const std::string& reason,
@@ -96,6 +100,18 @@ std::optional<QueryOffset> ReadOffset(const AttendInputs& inputs) {
   return std::nullopt;
 }
 
+// Standard input holds one array.
+void CheckStandardInput(const AttendInputs& inputs) {
+  const auto uses = [](const std::optional<std::string>& spec) {
+    return spec && *spec == kStandardInput;
+  };
+  const auto all = {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.bias};
+  if (std::count_if(all.begin(), all.end(), uses) > 1) {
+    ThrowUsage(kStandardInput, "standard input can only be one of the arrays",
+               "save the others to files");
+  }
+}
+
 Tensor ReadMask(const std::string& spec) {
   Tensor mask = ReadArray(spec);
   if (mask.dtype() == DType::kBool || mask.dtype() == DType::kU8) return mask;
@@ -118,8 +134,7 @@ void AddAttendInputs(CLI::App& app, AttendInputs& inputs) {
             "hide later keys; where query 0 stands among the keys: at the "
             "first, so that the last stands at the last, or at --offset");
   AddInteger(app, "--offset", "N", inputs.offset,
-             "position of query 0 among the keys",
-             std::numeric_limits<int64_t>::min());
+             "position of query 0 among the keys", -kMaxOffset, kMaxOffset);
   AddText(app, "--window", "LEFT,RIGHT", inputs.window,
           "keys this far back (the query itself counts) and ahead; none is no "
           "limit");
@@ -143,6 +158,7 @@ AttendProblem::AttendProblem(const AttendInputs& inputs, Console& console) {
   problem_.scale = inputs.scale;
   problem_.softcap = inputs.softcap;
   AddMasks(inputs);
+  CheckStandardInput(inputs);
   ReadArrays(inputs, console);
   const int64_t queries = problem_.q.shape[2], keys = problem_.k.shape[2];
   if (inputs.window && !problem_.query_offset && queries != keys) {
