@@ -166,8 +166,9 @@ class SelfAttention : public Module {
 
 // Multi-head attention of queries x over keys and values `context` (Vaswani et
 // al. 2017, section 3.2.2). Weights per head: [B, Hq, Lq, Lk], or [Hq, Lq, Lk]
-// for an input without batch. Masks as in AttentionProblem; empty rows as in
-// SelfAttention.
+// for an input without batch. Masks as in AttentionProblem, but with a batch,
+// an array [n, Lq, Lk] is refused, whose n might be of sequences or of heads:
+// give [B, 1, Lq, Lk] or [1, heads, Lq, Lk]. Empty rows as in SelfAttention.
 class MultiHeadAttention : public Module {
  public:
   // head_size unset: d_model / heads, which must divide.

@@ -8,6 +8,7 @@
 namespace regard::inline v0 {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const AttentionModuleOptions kWithWeights = {
@@ -209,6 +210,34 @@ TEST(AttentionModulesTest, MistakesInMasksAreNamed) {
         heads.Forward(x, Masked(Mask::Causal()), RandomTensor({2, 4, 12}, 2));
       }),
       testing::StartsWith("MultiHeadAttention: query_offset: not set"));
+}
+
+// Sequences or heads: with as many of these as of those both would fit.
+TEST(MultiHeadAttentionTest, MasksOfRankThree) {
+  const uint8_t bytes[27] = {1, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0,
+                             0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1};
+  const MultiHeadAttention heads = RandomHeads(12, 3);
+  const Tensor batch = RandomTensor({3, 3, 12}, 1);
+  const Tensor one = RandomTensor({3, 12}, 1);
+  const TensorView three(bytes, {3, 3, 3});
+  const TensorView layout(bytes, {3, 1, 1});
+  for (const Mask& mask :
+       {Mask::Boolean(three), Mask::Causal() & Mask::Bits(three),
+        Mask::BlockSparse(layout, 3, 3)}) {
+    EXPECT_THAT(
+        MessageOf([&] { heads.Forward(batch, Masked(mask)); }),
+        AllOf(testing::StartsWith("MultiHeadAttention: a mask of shape [3, "),
+              HasSubstr("give [B, 1, Lq, Lk] or [1, heads, Lq, Lk]")));
+  }
+  // Without a batch, or with one for all, there is nothing to tell.
+  const Mask per_head = Mask::Boolean(three);
+  const Mask per_head_of_all = Mask::Boolean(three.Unsqueezed(0));
+  EXPECT_TRUE(SameBits(heads.Forward(one, Masked(per_head)).weights,
+                       heads.Forward(one, Masked(per_head_of_all)).weights));
+  const TensorView same(bytes, {1, 3, 3});
+  EXPECT_TRUE(SameBits(
+      heads.Forward(batch, Masked(Mask::Boolean(same))).weights,
+      heads.Forward(batch, Masked(Mask::Boolean(same.Select(0, 0)))).weights));
 }
 
 TEST(AttentionModulesTest, InputsThatAreNotThere) {

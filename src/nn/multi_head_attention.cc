@@ -1,4 +1,5 @@
 #include <string>
+#include <variant>
 
 #include "nn/attention_core.h"
 #include "nn/input.h"
@@ -60,6 +61,22 @@ std::vector<NamedParameter> MultiHeadAttention::Parameters() {
 
 namespace {
 
+// The axis of heads or the axis of sequences of [n, Lq, Lk]: numpy's rules say
+// heads, SelfAttention says sequences, and other libraries say both in one.
+struct RequireNamedAxes {
+  template <typename M>
+  void operator()(const M&) const {}
+  void operator()(const BooleanMask& mask) const { Require(mask.allowed); }
+  void operator()(const BitMask& mask) const { Require(mask.bytes); }
+  void operator()(const BlockSparseMask& mask) const { Require(mask.layout); }
+  static void Require(const TensorView& pattern) {
+    if (pattern.rank() != 3 || pattern.shape[0] == 1) return;
+    Bad("a mask of shape " + ToString(pattern.shape) +
+        " doesn't tell whether its first axis counts sequences or heads: give "
+        "[B, 1, Lq, Lk] or [1, heads, Lq, Lk]");
+  }
+};
+
 // Keys and values come from `context`, of the same batch as x.
 Sequences ContextOf(const TensorView& x, const TensorView& context,
                     const Sequences& queries) {
@@ -83,6 +100,9 @@ AttentionModuleResult MultiHeadAttention::Forward(
   const Sequences queries = SequencesOf("MultiHeadAttention", "x", x);
   const Sequences keys =
       context.given() ? ContextOf(x, context, queries) : queries;
+  for (const MaskTerm& term : options.mask.terms()) {
+    if (queries.batched) std::visit(RequireNamedAxes(), term);
+  }
   const Tensor q = q_proj.Forward(x_rows.view(), options.threads);
   const Tensor k = k_proj.Forward(source_rows.view(), options.threads);
   const Tensor v = v_proj.Forward(source_rows.view(), options.threads);
