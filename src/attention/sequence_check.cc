@@ -203,7 +203,8 @@ void CheckRing(const ArrayChecker& check, const Problem& p) {
                      " and the last " + Number(s.key_length - s.evicted.end) +
                      " only",
                  "intersect with a Window that is no wider than the period "
-                 "less the queries of a call but one");
+                 "less the queries of a call but one; Range of a mask of your "
+                 "own has to leave these keys out");
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "attention/check.h"
 
 namespace regard::inline v0 {
@@ -10,6 +12,13 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+
+class LateKeys : public MaskFunction {
+ public:
+  bool Allows(const MaskFrame&, int64_t, int64_t key) const noexcept override {
+    return key > 6;
+  }
+};
 
 // Three sequences of 2, 0 and 3 queries, and of 4, 1 and 2 keys.
 class SequenceCheckTest : public testing::Test {
@@ -165,6 +174,13 @@ TEST_F(SequenceCheckTest, Rings) {
   EXPECT_THAT(Message(), HasSubstr("may show key 1"));
   problem_.mask = {};
   EXPECT_THAT(Message(), HasSubstr("Attend: mask"));
+  // A mask of one's own that doesn't say what it never shows.
+  problem_.mask = Mask::Custom(std::make_shared<LateKeys>());
+  EXPECT_THAT(Message(),
+              AllOf(HasSubstr("Attend: mask: may show key 1"),
+                    HasSubstr("Range of a mask of your own has to leave")));
+  problem_.mask = problem_.mask & Mask::Window(3, 0, 1);
+  EXPECT_EQ(Message(), "no error");
   for (const KeyRing& ring : {KeyRing{-1, 4}, KeyRing{1, 0}, KeyRing{2, 4},
                               KeyRing{int64_t{1} << 62, int64_t{1} << 62}}) {
     problem_.ring = ring;
