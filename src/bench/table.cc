@@ -123,8 +123,8 @@ void AddOverTypes(std::vector<Line>& lines) {
 }
 
 void AddOverMasks(std::vector<Line>& lines) {
-  for (const char* work :
-       {"window", "bits", "chunk", "documents", "blocks", "alibi", "softcap"}) {
+  for (const char* work : {"window", "bits", "chunk", "documents", "blocks",
+                           "alibi", "softcap", "dropout"}) {
     lines.push_back({.row = {.work = work}});
   }
   lines.push_back({.row = {.work = "packed", .lq = 2 * k2K, .lk = 2 * k2K}});

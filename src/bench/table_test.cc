@@ -87,6 +87,17 @@ TEST(BenchTable, InstructionSetThatIsAskedFor) {
   for (const BenchRow& row : rows) EXPECT_EQ(row.instruction_set, "SSE4");
 }
 
+TEST(BenchTable, DropoutIsARow) {
+  const std::vector<BenchRow> rows =
+      ChooseRows({.all = true, .works = {"dropout"}});
+  ASSERT_FALSE(rows.empty());
+  const WorkKind& kind = FindWork("dropout");
+  WorkParts parts;
+  kind.add(rows[0], parts);
+  ASSERT_TRUE(parts.problem.dropout);
+  EXPECT_GT(parts.problem.dropout->p, 0);
+}
+
 TEST(BenchTable, RowsWithoutBarWhereNoOtherIsLeft) {
   const std::vector<BenchRow> rows = ChooseRows({.works = {"alibi"}});
   ASSERT_FALSE(rows.empty());

@@ -213,6 +213,11 @@ void AddSoftcap(const BenchRow&, WorkParts& parts) {
   parts.problem.softcap = kCap;
 }
 
+void AddDropout(const BenchRow&, WorkParts& parts) {
+  constexpr double kDropped = 0.1;  // Vaswani et al. 2017, section 5.4
+  parts.problem.dropout = Dropout{.p = kDropped, .seed = 1, .sequence_ids = {}};
+}
+
 // A token that is decoded sees all keys; of several, each sees those before it.
 void AddDecode(const BenchRow& row, WorkParts& parts) {
   if (row.lq > 1) AddCausal(row, parts);
@@ -261,6 +266,8 @@ constexpr WorkKind kWorks[] = {
      AddBlocks},
     {"alibi", "causal with ALiBi", Peak::kFma, CausalPairs, AddAlibi},
     {"softcap", "scores capped by tanh", Peak::kFma, AllPairs, AddSoftcap},
+    {"dropout", "a tenth of the weights set to 0", Peak::kFma, AllPairs,
+     AddDropout},
     {"decode", "few queries, at the last keys", Peak::kRead, CausalPairs,
      AddDecode},
     {"packed", "24 causal sequences in one call", Peak::kFma, PackedPairs,
