@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "attention/check.h"
 #include "attention/plan.h"
@@ -134,7 +135,13 @@ void AttentionPlan::Run(const AttentionProblem& problem,
 }
 
 TileCounts AttentionPlan::CountTiles(const AttentionProblem& problem) const {
-  const Problem p = Check(problem, "AttentionPlan::CountTiles");
+  Problem p = Check(problem, "AttentionPlan::CountTiles");
+  std::vector<IdRange> pieces;
+  if (!p.documents.growing) {
+    pieces.resize(static_cast<size_t>(PiecesOf(problem.mask)));
+    FillPieces(problem.mask, pieces.data());
+    p.documents.pieces = pieces.data();
+  }
   TileCounts counts;
   for (const Stage& stage : state_->plan.stages) {
     regard::CountTiles(p, stage.query_lengths, stage.needs.tile_queries,

@@ -411,7 +411,7 @@ Problem Check(const AttentionProblem& problem, const std::string& function) {
                "it counts tokens: at most 2^62 either way", ErrorKind::kSize);
   }
   check.Masks(p, problem.query_offset.has_value());
-  p.growing_ids = IdsGrow(problem.mask);
+  p.documents.growing = IdsGrow(problem.mask);
   if (p.bias.given()) {
     check.AnyFloating(p.bias, "bias", "a mask of bool or u8 goes into mask");
     check.Broadcasts(p.bias, "bias", p);

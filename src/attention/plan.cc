@@ -150,11 +150,17 @@ Plan MakePlan(const Problem& problem, PlanFor size,
   plan.list_bytes = static_cast<size_t>(
       RoundUp(CheckedMul(SequenceListSize(problem), sizeof(int64_t), "scratch"),
               int64_t{kScratchAlignment}));
+  const int64_t keys =
+      size == PlanFor::kLargest ? problem.key_capacity : problem.key_length;
+  const int64_t pieces = PiecesOf(*problem.mask, problem.query_length, keys);
+  plan.index_bytes = static_cast<size_t>(
+      RoundUp(CheckedMul(pieces, sizeof(IdRange), "scratch"),
+              int64_t{kScratchAlignment}));
   for (const Stage& stage : plan.stages) {
     plan.scratch_bytes =
         std::max(plan.scratch_bytes, stage.needs.scratch_bytes);
   }
-  plan.scratch_bytes += plan.list_bytes;
+  plan.scratch_bytes += plan.list_bytes + plan.index_bytes;
   TakeScratch(plan, function);
   return plan;
 }
@@ -190,7 +196,21 @@ void Plan::RequireRoom(const Problem& p, const std::string& function) const {
   }
 }
 
-void Plan::Run(const Problem& p, const Outputs& outputs) const {
+void Plan::Run(const Problem& problem, const Outputs& outputs) const {
+  const size_t pieces = problem.documents.growing ? 0 : PiecesOf(*problem.mask);
+  // Without room (planned with fewer documents) ids are read one by one.
+  if (pieces == 0 || pieces > index_bytes / sizeof(IdRange)) {
+    RunStages(problem, outputs);
+    return;
+  }
+  IdRange* index = reinterpret_cast<IdRange*>(scratch.get() + list_bytes);
+  FillPieces(*problem.mask, index);
+  Problem indexed = problem;
+  indexed.documents.pieces = index;
+  RunStages(indexed, outputs);
+}
+
+void Plan::RunStages(const Problem& p, const Outputs& outputs) const {
   for (const Stage& stage : stages) {
     KernelRun run;
     run.sequences = ListSequences(p, stage.query_lengths,
@@ -199,8 +219,9 @@ void Plan::Run(const Problem& p, const Outputs& outputs) const {
     run.target = target;
     run.work = WorkloadOf(p, stage.query_lengths);
     run.threads = ThreadsFor(run.work.mul_adds, threads);
-    run.scratch = scratch.get() + list_bytes;
-    run.scratch_bytes = static_cast<int64_t>(scratch_bytes - list_bytes);
+    const size_t before = list_bytes + index_bytes;
+    run.scratch = scratch.get() + before;
+    run.scratch_bytes = static_cast<int64_t>(scratch_bytes - before);
     stage.kernel->run(p, outputs, run);
   }
 }

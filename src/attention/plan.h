@@ -28,6 +28,7 @@ struct Plan {
   int threads = 1;
   std::vector<std::string> verdicts;  // one line per kernel of the list
   size_t list_bytes = 0;              // of scratch, for the list of sequences
+  size_t index_bytes = 0;             // behind it, for ids of documents
   size_t scratch_bytes = 0;
 
   struct Free {
@@ -41,6 +42,9 @@ struct Plan {
   // The kernels of the stages: "decode", "decode+flash".
   std::string KernelNames() const;
   std::string Describe() const;
+
+ private:
+  void RunStages(const Problem& problem, const Outputs& outputs) const;
 };
 
 // What a plan has to be good for.

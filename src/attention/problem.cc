@@ -56,7 +56,7 @@ Sequence Problem::SequenceOf(int64_t index) const {
 
 MaskSet Problem::MaskOf(const Sequence& s, int64_t head) const {
   return MaskSet(*mask, {s.index, head, s.query_length, s.key_length, s.offset},
-                 growing_ids);
+                 documents);
 }
 
 Rows Problem::Queries(const Sequence& s, int64_t head) const {

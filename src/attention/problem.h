@@ -75,7 +75,7 @@ struct Problem {
   double scale = 1;
   double softcap = 0;  // 0: none
   const Mask* mask = nullptr;
-  bool growing_ids = false;          // IdsGrow of the mask
+  DocumentIndex documents;           // of the mask
   const Dropout* dropout = nullptr;  // with p > 0
   QueryOffset offset;
 

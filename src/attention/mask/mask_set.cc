@@ -39,15 +39,28 @@ int64_t SaturatingAdd(int64_t a, int64_t b) {
                : std::numeric_limits<int64_t>::min();
 }
 
+namespace {
+
+// The index of a mask of documents; `next` becomes that of the one behind it.
+DocumentIndex TakeIndex(const DocumentMask& mask, DocumentIndex& next) {
+  const DocumentIndex index = next;
+  if (next.pieces != nullptr) next.pieces += PiecesOf(mask);
+  return index;
+}
+
+}  // namespace
+
 IndexRange MaskSet::Range(IndexRange queries, IndexRange keys) const {
   keys = keys & IndexRange{0, frame_.key_length};
+  DocumentIndex next = documents_;
   for (const MaskTerm& term : *terms_) {
     if (keys.empty()) return {};
     keys = std::visit(
         [&](const auto& mask) {
           using M = std::decay_t<decltype(mask)>;
           if constexpr (std::is_same_v<M, DocumentMask>) {
-            return regard::Range(mask, frame_, queries, keys, growing_ids_);
+            return regard::Range(mask, frame_, queries, keys,
+                                 TakeIndex(mask, next));
           } else {
             return regard::Range(mask, frame_, queries, keys);
           }
@@ -58,9 +71,10 @@ IndexRange MaskSet::Range(IndexRange queries, IndexRange keys) const {
 }
 
 template <typename M>
-TileClass MaskSet::ClassifyTerm(const M& mask, const ScoreTile& tile) const {
+TileClass MaskSet::ClassifyTerm(const M& mask, const ScoreTile& tile,
+                                DocumentIndex& next) const {
   if constexpr (std::is_same_v<M, DocumentMask>) {
-    return regard::Classify(mask, frame_, tile, growing_ids_);
+    return regard::Classify(mask, frame_, tile, TakeIndex(mask, next));
   } else {
     return regard::Classify(mask, frame_, tile);
   }
@@ -68,9 +82,10 @@ TileClass MaskSet::ClassifyTerm(const M& mask, const ScoreTile& tile) const {
 
 TileClass MaskSet::Classify(const ScoreTile& tile) const {
   TileClass all = TileClass::kFull;
+  DocumentIndex next = documents_;
   for (const MaskTerm& term : *terms_) {
     const TileClass one = std::visit(
-        [&](const auto& mask) { return ClassifyTerm(mask, tile); }, term);
+        [&](const auto& mask) { return ClassifyTerm(mask, tile, next); }, term);
     if (one == TileClass::kEmpty) return TileClass::kEmpty;
     if (one == TileClass::kMixed) all = TileClass::kMixed;
   }
@@ -79,10 +94,12 @@ TileClass MaskSet::Classify(const ScoreTile& tile) const {
 
 TileClass MaskSet::Estimate(const ScoreTile& tile) const {
   TileClass all = TileClass::kFull;
+  DocumentIndex next = documents_;
   for (const MaskTerm& term : *terms_) {
     const TileClass one = std::visit(
         [&](const auto& mask) {
-          return IsStored(mask) ? TileClass::kMixed : ClassifyTerm(mask, tile);
+          return IsStored(mask) ? TileClass::kMixed
+                                : ClassifyTerm(mask, tile, next);
         },
         term);
     if (one == TileClass::kEmpty) return TileClass::kEmpty;
@@ -103,7 +120,9 @@ bool MaskSet::Allows(int64_t query, int64_t key) const {
 
 // Documents whose ids grow are runs of keys.
 bool MaskSet::IsPattern(const MaskTerm& term) const {
-  if (growing_ids_ && std::holds_alternative<DocumentMask>(term)) return false;
+  if (documents_.growing && std::holds_alternative<DocumentMask>(term)) {
+    return false;
+  }
   return std::visit([](const auto& mask) { return regard::HasPattern(mask); },
                     term);
 }

@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "attention/mask/document_index.h"
 #include "attention/mask/key_bits.h"
 #include "attention/rows_ahead.h"
 #include "regard/mask.h"
@@ -62,16 +63,15 @@ REGARD_MASK(BooleanMask)
 REGARD_MASK(CustomMask)
 #undef REGARD_MASK
 
-// Documents are also told whether all ids grow with the position: then they
-// search where they would have to look at every id.
+// Documents are also told what is known of their ids, and search where they
+// would have to look at every one. `index.pieces` begin with those of the mask.
 IndexRange Range(const DocumentMask& mask, const MaskFrame& frame,
-                 IndexRange queries, IndexRange keys, bool growing);
+                 IndexRange queries, IndexRange keys,
+                 const DocumentIndex& index);
 TileClass Classify(const DocumentMask& mask, const MaskFrame& frame,
-                   const ScoreTile& tile, bool growing);
+                   const ScoreTile& tile, const DocumentIndex& index);
 bool Allows(const DocumentMask& mask, const MaskFrame& frame, int64_t query,
             int64_t key);
-// Whether the ids of all documents of a mask do.
-bool IdsGrow(const Mask& mask);
 
 inline bool HasPattern(const CausalMask&) { return false; }
 inline bool HasPattern(const PrefixMask&) { return false; }
@@ -113,9 +113,9 @@ void AndRow(const BooleanMask& mask, const MaskFrame& frame, int64_t query,
 // The intersection of all terms of a mask, for one frame. Refers to the mask.
 class MaskSet {
  public:
-  // `growing_ids`: IdsGrow of the mask, or false where nobody has looked.
-  MaskSet(const Mask& mask, const MaskFrame& frame, bool growing_ids = false)
-      : terms_(&mask.terms()), frame_(frame), growing_ids_(growing_ids) {}
+  MaskSet(const Mask& mask, const MaskFrame& frame,
+          const DocumentIndex& documents = {})
+      : terms_(&mask.terms()), frame_(frame), documents_(documents) {}
 
   const MaskFrame& frame() const { return frame_; }
   // Within `keys` and [0, key_length).
@@ -136,11 +136,12 @@ class MaskSet {
  private:
   bool IsPattern(const MaskTerm& term) const;
   template <typename M>
-  TileClass ClassifyTerm(const M& mask, const ScoreTile& tile) const;
+  TileClass ClassifyTerm(const M& mask, const ScoreTile& tile,
+                         DocumentIndex& next) const;
 
   const std::vector<MaskTerm>* terms_;
   MaskFrame frame_;
-  bool growing_ids_;
+  DocumentIndex documents_;
 };
 
 }  // namespace regard::inline v0

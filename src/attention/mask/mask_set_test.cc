@@ -192,8 +192,12 @@ TEST(MaskSetTest, RangeClassifyAndSetRowAgreeWithAllows) {
   for (int round = 0; round < 10000; ++round) {
     const RandomMask r = MakeMask(random);
     // What is known of ids changes no answer.
-    const bool growing = IdsGrow(r.mask) && random.Below(4) != 0;
-    const MaskSet set(r.mask, r.frame, growing);
+    DocumentIndex index;
+    index.growing = IdsGrow(r.mask) && random.Below(4) != 0;
+    std::vector<IdRange> pieces(static_cast<size_t>(PiecesOf(r.mask)));
+    FillPieces(r.mask, pieces.data());
+    if (random.Below(2) == 0) index.pieces = pieces.data();
+    const MaskSet set(r.mask, r.frame, index);
     const int64_t q0 = random.Below(r.frame.query_length);
     const int64_t q1 = q0 + 1 + random.Below(r.frame.query_length - q0);
     const int64_t k0 = random.Below(r.frame.key_length);
@@ -240,10 +244,65 @@ TEST(MaskSetTest, IdsGrowWhereNoRowFalls) {
   EXPECT_FALSE(IdsGrow(Mask::Documents(grows, TensorView(ids, {2, 3}))));
   EXPECT_TRUE(IdsGrow(Mask::Documents(grows, TensorView(ids + 2, {2, 2}))));
   const Mask mask = Mask::Documents(grows, grows);
-  const MaskSet set(mask, {0, 0, 4, 4, 0}, true);
+  const MaskSet set(mask, {0, 0, 4, 4, 0}, {.growing = true});
   EXPECT_EQ(set.Range({1, 4}, {0, 4}), (IndexRange{1, 4}));
   EXPECT_EQ(set.Range({0, 1}, {0, 4}), (IndexRange{0, 1}));
   EXPECT_TRUE(set.Range({0, 1}, {1, 4}).empty());
+}
+
+// Runs of a few ids, in rows that end inside a piece.
+std::vector<int64_t> RunsOfIds(int64_t count, Random& random) {
+  std::vector<int64_t> ids;
+  const int64_t longest = random.Below(2) == 0 ? 5 : 150;
+  while (static_cast<int64_t>(ids.size()) < count) {
+    ids.insert(ids.end(), static_cast<size_t>(1 + random.Below(longest)),
+               random.Below(6) * (kMax / 3) - kMax);
+  }
+  ids.resize(static_cast<size_t>(count));
+  return ids;
+}
+
+// Pieces change no answer, of several masks in one, and of several rows.
+TEST(MaskSetTest, PiecesOfDocuments) {
+  Random random(8);
+  for (int round = 0; round < 1000; ++round) {
+    const int64_t queries = 1 + random.Below(300);
+    const int64_t keys = 1 + random.Below(300);
+    std::vector<int64_t> lists[4];
+    for (auto& list : lists) list = RunsOfIds(600, random);
+    const Mask mask = Mask::Documents(TensorView(lists[0].data(), {2, queries}),
+                                      TensorView(lists[1].data(), {keys})) &
+                      Mask::Causal() &
+                      Mask::Documents(TensorView(lists[2].data(), {queries}),
+                                      TensorView(lists[3].data(), {2, keys}));
+    std::vector<IdRange> pieces(static_cast<size_t>(PiecesOf(mask)));
+    EXPECT_EQ(PiecesOf(mask, queries, keys), PiecesOf(mask));
+    FillPieces(mask, pieces.data());
+    const MaskFrame frame = {random.Below(2), 0, queries, keys, keys};
+    const MaskSet plain(mask, frame);
+    const MaskSet indexed(mask, frame, {false, pieces.data()});
+    for (int i = 0; i < 20; ++i) {
+      const int64_t q0 = random.Below(queries), k0 = random.Below(keys);
+      const IndexRange q = {q0, q0 + 1 + random.Below(queries - q0)};
+      const IndexRange k = {k0, k0 + 1 + random.Below(keys - k0)};
+      ASSERT_EQ(indexed.Range(q, k), plain.Range(q, k));
+      ASSERT_EQ(indexed.Classify({q, k}), plain.Classify({q, k}));
+    }
+  }
+}
+
+// Ids that a piece tells of are not read.
+TEST(MaskSetTest, PiecesOfDocumentsSaveReading) {
+  const std::vector<int32_t> ids(256, 7);
+  const TensorView list(ids.data(), {256});
+  const Mask mask = Mask::Documents(list, list);
+  std::vector<IdRange> pieces(8, IdRange{7, 7});
+  pieces[4] = pieces[7] = {1, 2};  // as if the first and last keys had others
+  const MaskSet set(mask, {0, 0, 256, 256, 0}, {false, pieces.data()});
+  EXPECT_EQ(set.Range({0, 256}, {0, 256}), (IndexRange{64, 192}));
+  pieces[2] = {9, 9};
+  EXPECT_TRUE(set.Range({128, 192}, {64, 192}).empty());
+  EXPECT_EQ(set.Classify({{128, 192}, {64, 192}}), TileClass::kEmpty);
 }
 
 TEST(MaskSetTest, ExtremeOffsetsAndWindowsDoNotWrap) {
