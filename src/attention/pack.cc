@@ -15,66 +15,11 @@ namespace {
 template <typename T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
-// Whether the exponent of some value has all of the bits `exponent`, or the
-// value is `exact`. Integer tests: unlike comparisons of floats they are turned
-// into vector code.
-template <typename T>
-bool Find(const T* values, int64_t count, BitsOf<T> exponent, BitsOf<T> exact) {
-  BitsOf<T> found = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const BitsOf<T> bits = std::bit_cast<BitsOf<T>>(values[i]);
-    found |= ((bits & exponent) == exponent) | (bits == exact);
-  }
-  return found != 0;
-}
-
 // All ones in infinities and NaN.
 template <typename T>
 constexpr BitsOf<T> kExponent = sizeof(T) == 4
                                     ? BitsOf<T>{0x7F800000}
                                     : static_cast<BitsOf<T>>(0x7FFull << 52);
-
-template <typename T>
-ValueClass Classify(const T* values, int64_t count) {
-  using Bits = BitsOf<T>;
-  // The two highest bits of an exponent: values from 2^65 on (2^513). No number
-  // of smaller ones sums up to infinity.
-  constexpr Bits kLarge = Bits{3} << (8 * sizeof(T) - 3);
-  constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(T) - 1);
-  if (!Find(values, count, kLarge, kMinusZero)) return ValueClass::kOrdinary;
-  return AllFinite(values, count) ? ValueClass::kUnusual
-                                  : ValueClass::kNotFinite;
-}
-
-// Whether the test finds one of the 16-bit numbers in the cells.
-template <typename Test>
-bool FindHalf(const float* cells, int64_t count, const Test& test) {
-  uint32_t found = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t pair = std::bit_cast<uint32_t>(cells[i]);
-    found |= test(pair & 0xFFFF) | test(pair >> 16);
-  }
-  return found != 0;
-}
-
-// The class of pairs of bf16.
-ValueClass ClassifyPairs(const float* cells, int64_t count) {
-  constexpr uint32_t kExponentBits = 0x7F80, kLarge = 0x6000;
-  const bool unusual = FindHalf(cells, count, [](uint32_t half) {
-    const uint32_t exponent = half & kExponentBits;
-    return uint32_t{(half & kLarge) == kLarge} |
-           (uint32_t{exponent == 0} & uint32_t{half != 0});
-  });
-  if (!unusual) return ValueClass::kOrdinary;
-  const bool infinite = FindHalf(cells, count, [](uint32_t half) {
-    return uint32_t{(half & kExponentBits) == kExponentBits};
-  });
-  return infinite ? ValueClass::kNotFinite : ValueClass::kUnusual;
-}
-
-bool IsWhole(std::span<const IndexRange> seen, IndexRange whole) {
-  return seen.size() == 1 && seen.front() == whole;
-}
 
 // Rows whose memory is asked for before it is read: what is packed is read
 // once, and copying alone doesn't keep the memory busy.
@@ -91,16 +36,39 @@ void FetchAhead(const Rows& rows, int64_t row, int64_t end, int64_t columns) {
   }
 }
 
-// Elements of a row that are converted, or put side by side, at a time.
-constexpr int64_t kPiece = 64;
+// Whether none of the bf16 in the cells is infinite or NaN.
+bool HalvesFinite(const float* cells, int64_t count) {
+  constexpr uint32_t kLow = 0x7F80, kHigh = kLow << 16;
+  uint32_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t pair = std::bit_cast<uint32_t>(cells[i]);
+    found |=
+        uint32_t{(pair & kLow) == kLow} | uint32_t{(pair & kHigh) == kHigh};
+  }
+  return found == 0;
+}
+bool HalvesFinite(const double*, int64_t) { return true; }  // never asked
 
-constexpr uint16_t kNoValues[kPiece] = {};
+// Elements of a row that are converted, or put side by side, at a time: whole
+// vectors, but for a row's last piece.
+constexpr int64_t kPiece = 64;
+// A rest of less than a vector belongs to the piece before it.
+constexpr int64_t kLongestPiece = kPiece + 16;
+
+template <typename T>
+constexpr T kZeros[kLongestPiece] = {};
 
 }  // namespace
 
+// Integer tests: unlike comparisons of floats they are turned into vector code.
 template <typename T>
 bool AllFinite(const T* values, int64_t count) {
-  return !Find(values, count, kExponent<T>, kExponent<T>);
+  BitsOf<T> found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const BitsOf<T> bits = std::bit_cast<BitsOf<T>>(values[i]);
+    found |= (bits & kExponent<T>) == kExponent<T>;
+  }
+  return found == 0;
 }
 
 template <typename T>
@@ -113,10 +81,41 @@ void CopyRows(const Rows& from, int64_t first, int64_t count, int64_t columns,
   }
 }
 
-// At most kPiece elements of a row.
+// At most kLongestPiece elements of a row.
 template <typename T>
 struct Packer<T>::Piece {
   int64_t begin, count;
+
+  // The one from `begin` on.
+  static Piece Of(int64_t begin, int64_t columns) {
+    const int64_t rest = columns - begin;
+    return {begin, rest <= kLongestPiece ? rest : kPiece};
+  }
+};
+
+// Rows that are packed together.
+template <typename T>
+struct Packer<T>::Group {
+  int64_t rows[kMostPackedRows<T>];  // -1: none, a row of 0
+  int64_t count;
+};
+
+// Tells for one key after the other whether it lies in some of the ranges,
+// which are in order.
+template <typename T>
+class Packer<T>::Seen {
+ public:
+  explicit Seen(std::span<const IndexRange> ranges) : ranges_(ranges) {}
+  bool Has(int64_t key) {
+    while (at_ < ranges_.size() && ranges_[at_].end <= key) ++at_;
+    return at_ < ranges_.size() && ranges_[at_].begin <= key;
+  }
+  // Of the range of such a key.
+  int64_t End() const { return ranges_[at_].end; }
+
+ private:
+  std::span<const IndexRange> ranges_;
+  size_t at_ = 0;
 };
 
 template <typename T>
@@ -149,20 +148,24 @@ const T* Packer<T>::PieceOf(const Rows& rows, int64_t row, Piece piece,
   return memory;
 }
 
+// The bf16 of the piece, side by side.
+template <typename T>
+const uint16_t* Packer<T>::HalvesOf(const Rows& rows, int64_t row, Piece piece,
+                                    uint16_t* memory) const {
+  const int64_t stride = rows.column_stride;
+  const uint16_t* from = rows.Row<uint16_t>(row) + piece.begin * stride;
+  if (stride == 1) return from;
+  for (int64_t c = 0; c < piece.count; ++c) memory[c] = from[c * stride];
+  return memory;
+}
+
 template <typename T>
 const T* Packer<T>::PairsOf(const Rows& rows, int64_t row, Piece piece,
                             T* memory) const {
-  const int64_t stride = rows.column_stride;
-  const uint16_t* from = rows.Row<uint16_t>(row) + piece.begin * stride;
-  const size_t bytes = static_cast<size_t>(CellsOf(piece.count)) * sizeof(T);
-  if (stride == 1 && piece.count % 2 == 0) {
-    std::memcpy(memory, from, bytes);
-    return memory;
-  }
-  uint16_t halves[kPiece + 1];
-  for (int64_t c = 0; c < piece.count; ++c) halves[c] = from[c * stride];
-  halves[piece.count] = 0;
-  std::memcpy(memory, halves, bytes);
+  uint16_t copies[kLongestPiece];
+  const uint16_t* from = HalvesOf(rows, row, piece, copies);
+  memory[CellsOf(piece.count) - 1] = 0;  // half of it, where the count is odd
+  std::memcpy(memory, from, static_cast<size_t>(piece.count) * sizeof(*from));
   return memory;
 }
 
@@ -211,52 +214,67 @@ void ScaleCells(const double* from, int64_t count, double factor, bool,
 
 }  // namespace
 
-// Rows side by side become columns: cell d of row range.begin + r stands in
-// to[d * step + r]. Rows up to `fetch_end` come next.
+// The rows become columns: cell d of row r of the group stands in to[d * step +
+// r], for r below `width`.
 template <typename T>
-void Packer<T>::Columns(const Rows& rows, IndexRange range, int64_t fetch_end,
-                        int64_t depth, double factor, T* to,
+void Packer<T>::Columns(const Rows& rows, const Group& group, int64_t depth,
+                        double factor, int64_t width, T* to,
                         int64_t step) const {
-  constexpr int64_t kGroup = kTransposedRows<T>;
-  T memory[kGroup][kPiece];
-  const T* pieces[kGroup];
-  for (int64_t i = range.begin; i < range.end; i += kGroup) {
-    const int64_t there = std::min(kGroup, range.end - i);
-    for (int64_t r = 0; r < there; ++r) {
-      FetchAhead(rows, i + r, fetch_end, depth);
+  T memory[kMostPackedRows<T>][kLongestPiece];
+  const T* cells[kMostPackedRows<T>];
+  // Where T doesn't hold it, or there is more than one number in a cell.
+  const bool apart =
+      factor != 1 &&
+      (pairs_ || static_cast<double>(static_cast<T>(factor)) != factor);
+  for (int64_t at = 0; at < depth;) {
+    const Piece piece = Piece::Of(at, depth);
+    const int64_t count = CellsOf(piece.count);
+    for (int64_t r = 0; r < ops_.lanes; ++r) {
+      const bool there = r < group.count && group.rows[r] >= 0;
+      cells[r] = kZeros<T>;
+      if (!there) continue;
+      cells[r] = PieceOf(rows, group.rows[r], piece, memory[r]);
+      if (!apart) continue;
+      ScaleCells(cells[r], count, factor, pairs_, memory[r]);
+      cells[r] = memory[r];
     }
-    for (int64_t at = 0; at < depth; at += kPiece) {
-      const Piece piece = {at, std::min(kPiece, depth - at)};
-      const int64_t cells = CellsOf(piece.count);
-      for (int64_t r = 0; r < there; ++r) {
-        T* const own = memory[r];
-        pieces[r] = PieceOf(rows, i + r, piece, own);
-        if (factor == 1) continue;
-        ScaleCells(pieces[r], cells, factor, pairs_, own);
-        pieces[r] = own;
-      }
-      T* const columns = to + (i - range.begin) + CellsOf(at) * step;
-      if (there < kGroup) {
-        for (int64_t c = 0; c < cells; ++c) {
-          for (int64_t r = 0; r < there; ++r)
-            columns[c * step + r] = pieces[r][c];
-        }
-      } else if constexpr (sizeof(T) == sizeof(float)) {
-        ops_.columns_f32(pieces, cells, columns, step);
-      } else {
-        ops_.columns_f64(pieces, cells, columns, step);
-      }
-    }
+    ops_.columns(cells, count, width, apart ? T{1} : static_cast<T>(factor),
+                 to + CellsOf(at) * step, step);
+    at += piece.count;
   }
 }
 
 template <typename T>
 void Packer<T>::Queries(const Rows& q, IndexRange rows, int64_t depth,
                         int64_t strip_rows, double factor, T* to) const {
-  if (rows.end - rows.begin < strip_rows) {
-    std::fill(to, to + CellsOf(depth) * strip_rows, T{0});
+  // The last group first: a column of it that is narrower than a vector is
+  // written together with the beginning of the next column of the first.
+  for (int64_t begin = (strip_rows - 1) / ops_.lanes * ops_.lanes; begin >= 0;
+       begin -= ops_.lanes) {
+    Group group;
+    group.count = std::min(ops_.lanes, strip_rows - begin);
+    for (int64_t r = 0; r < group.count; ++r) {
+      const int64_t row = rows.begin + begin + r;
+      group.rows[r] = row < rows.end ? row : -1;
+    }
+    Columns(q, group, depth, factor, group.count, to + begin, strip_rows);
   }
-  Columns(q, rows, rows.end, depth, factor, to, strip_rows);
+}
+
+// The next keys of the cursor.
+template <typename T>
+typename Packer<T>::Group Packer<T>::GroupOf(const Rows& rows, int64_t first,
+                                             int64_t count, int64_t columns,
+                                             Seen& seen) const {
+  Group group;
+  group.count = std::min(ops_.lanes, count);
+  for (int64_t r = 0; r < group.count; ++r) {
+    const int64_t key = first + r;
+    const bool there = seen.Has(key);
+    group.rows[r] = there ? key : -1;
+    if (there) FetchAhead(rows, key, seen.End(), columns);
+  }
+  return group;
 }
 
 template <typename T>
@@ -264,17 +282,11 @@ void Packer<T>::Keys(const Rows& k, int64_t first, int64_t count,
                      std::span<const IndexRange> seen, int64_t depth,
                      int64_t panel, T* to) const {
   const int64_t cells = CellsOf(depth);
-  if (!IsWhole(seen, {first, first + count})) {
-    std::fill(to, to + cells * count, T{0});
-  }
-  for (const IndexRange& read : seen) {
-    for (int64_t i = read.begin; i < read.end;) {
-      const int64_t j = i - first;
-      const int64_t end = std::min(read.end, first + RoundUp(j + 1, panel));
-      Columns(k, {i, end}, read.end, depth, 1,
-              to + j / panel * cells * panel + j % panel, panel);
-      i = end;
-    }
+  Seen cursor(seen);
+  for (int64_t j = 0; j < count; j += ops_.lanes) {
+    const Group group = GroupOf(k, first + j, count - j, depth, cursor);
+    Columns(k, group, depth, 1, ops_.lanes,
+            to + j / panel * cells * panel + j % panel, panel);
   }
 }
 
@@ -283,66 +295,48 @@ ValueClass Packer<T>::Values(const Rows& v, int64_t first, int64_t count,
                              std::span<const IndexRange> seen, int64_t columns,
                              int64_t padded_columns, int64_t panel,
                              T* to) const {
-  if (!IsWhole(seen, {first, first + count}) || columns != padded_columns) {
-    std::fill(to, to + CellsOf(padded_columns * count), T{0});
-  }
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (pairs_) {
-      PairValues(v, first, count, seen, columns, padded_columns, panel, to);
-      return ClassifyPairs(to, CellsOf(padded_columns * count));
+  bool ordinary = true;
+  Seen cursor(seen);
+  for (int64_t j = 0; j < count; j += ops_.lanes) {
+    const Group group = GroupOf(v, first + j, count - j, columns, cursor);
+    for (int64_t at = 0; at < padded_columns; at += kPiece) {
+      const ValuePanels panels = {std::min(kPiece, columns - at),
+                                  std::min(kPiece, padded_columns - at), panel,
+                                  CellsOf(panel * count), j};
+      ordinary &= ValuesOf(v, group, at, panels, to + CellsOf(at * count));
     }
   }
-  for (const IndexRange& read : seen) {
-    for (int64_t i = read.begin; i < read.end; ++i) {
-      FetchAhead(v, i, read.end, columns);
-      for (int64_t begin = 0; begin < columns; begin += panel) {
-        const int64_t width = std::min(panel, padded_columns - begin);
-        const Piece used = {begin, std::min(width, columns - begin)};
-        Convert(v, i, used, to + begin * count + (i - first) * width);
-      }
-    }
-  }
-  return Classify(to, padded_columns * count);
+  if (ordinary) return ValueClass::kOrdinary;
+  const int64_t cells = CellsOf(padded_columns * count);
+  const bool finite = pairs_ ? HalvesFinite(to, cells) : AllFinite(to, cells);
+  return finite ? ValueClass::kUnusual : ValueClass::kNotFinite;
 }
 
-namespace {
-
-// A part of a row of bf16, side by side; the 0 of a key that is not there.
-struct HalfRow {
-  uint16_t memory[kPiece];
-
-  const uint16_t* Of(const Rows& v, bool there, int64_t key, int64_t begin,
-                     int64_t count) {
-    if (!there) return kNoValues;
-    const uint16_t* from = v.Row<uint16_t>(key) + begin * v.column_stride;
-    if (v.column_stride == 1) return from;
-    for (int64_t c = 0; c < count; ++c) memory[c] = from[c * v.column_stride];
-    return memory;
-  }
-};
-
-}  // namespace
-
+// Columns from `at` on; returns whether they are ordinary.
 template <typename T>
-void Packer<T>::PairValues(const Rows& v, int64_t first, int64_t count,
-                           std::span<const IndexRange> seen, int64_t columns,
-                           int64_t padded_columns, int64_t panel,
-                           float* to) const {
-  HalfRow memory[2];
-  for (int64_t begin = 0; begin < columns; begin += panel) {
-    const int64_t width = std::min(panel, padded_columns - begin);
-    const int64_t used = std::min(width, columns - begin);
-    float* const cells = to + begin * count / 2;
-    // The ranges lie apart: no pair is in two of them.
-    for (const IndexRange& read : seen) {
-      for (int64_t i = read.begin / 2 * 2; i < read.end; i += 2) {
-        const uint16_t* low = memory[0].Of(v, i >= read.begin, i, begin, used);
-        const uint16_t* high =
-            memory[1].Of(v, i + 1 < read.end, i + 1, begin, used);
-        ops_.pairs(low, high, used, cells + (i - first) / 2 * width);
+bool Packer<T>::ValuesOf(const Rows& v, const Group& group, int64_t at,
+                         const ValuePanels& panels, T* to) const {
+  const Piece piece = {at, panels.columns};
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (pairs_) {
+      uint16_t memory[kMostPackedRows<T>][kLongestPiece];
+      const uint16_t* halves[kMostPackedRows<T>];
+      for (int64_t r = 0; r < group.count; ++r) {
+        halves[r] = group.rows[r] < 0
+                        ? nullptr
+                        : HalvesOf(v, group.rows[r], piece, memory[r]);
       }
+      return ops_.pair_values(halves, group.count, panels, to);
     }
   }
+  T memory[kMostPackedRows<T>][kLongestPiece];
+  const T* numbers[kMostPackedRows<T>];
+  for (int64_t r = 0; r < group.count; ++r) {
+    numbers[r] = group.rows[r] < 0
+                     ? nullptr
+                     : PieceOf(v, group.rows[r], piece, memory[r]);
+  }
+  return ops_.values(numbers, group.count, panels, to);
 }
 
 #define REGARD_INSTANTIATE(T)                                                  \

@@ -38,7 +38,7 @@ template <typename T>
 class Packer {
  public:
   // In pairs, T is float, and q, k and v are bf16.
-  Packer(const PackOps& ops, bool pairs) : ops_(ops), pairs_(pairs) {}
+  Packer(const PackOps<T>& ops, bool pairs) : ops_(ops), pairs_(pairs) {}
 
   // Elements of a cell.
   int64_t pair() const { return pairs_ ? 2 : 1; }
@@ -69,16 +69,21 @@ class Packer {
 
  private:
   struct Piece;
+  struct Group;
+  class Seen;
   const T* PieceOf(const Rows& rows, int64_t row, Piece piece, T* memory) const;
   const T* PairsOf(const Rows& rows, int64_t row, Piece piece, T* memory) const;
+  const uint16_t* HalvesOf(const Rows& rows, int64_t row, Piece piece,
+                           uint16_t* memory) const;
   void Convert(const Rows& rows, int64_t row, Piece piece, T* to) const;
-  void Columns(const Rows& rows, IndexRange range, int64_t fetch_end,
-               int64_t depth, double factor, T* to, int64_t step) const;
-  void PairValues(const Rows& v, int64_t first, int64_t count,
-                  std::span<const IndexRange> seen, int64_t columns,
-                  int64_t padded_columns, int64_t panel, float* to) const;
+  void Columns(const Rows& rows, const Group& group, int64_t depth,
+               double factor, int64_t width, T* to, int64_t step) const;
+  Group GroupOf(const Rows& rows, int64_t first, int64_t count, int64_t columns,
+                Seen& seen) const;
+  bool ValuesOf(const Rows& v, const Group& group, int64_t at,
+                const ValuePanels& panels, T* to) const;
 
-  const PackOps& ops_;
+  const PackOps<T>& ops_;
   const bool pairs_;
 };
 

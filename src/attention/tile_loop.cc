@@ -103,7 +103,7 @@ class TileLoop {
         ops_(ops),
         run_(run),
         geometry_(problem, run.work, ops, run.threads),
-        packer_(*PackOpsFor(run.target), ops.pairs),
+        packer_(*PackOpsFor<T>(run.target), ops.pairs),
         terms_(problem, ops) {}
 
   void Run() const;

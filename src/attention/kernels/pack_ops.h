@@ -8,27 +8,44 @@
 
 namespace regard::inline v0 {
 
-// Rows that are turned into columns together: a 128-bit block of each.
+// The most rows that are turned into columns together: as many as the widest
+// vector has elements.
 template <typename T>
-inline constexpr int64_t kTransposedRows = 16 / sizeof(T);
+inline constexpr int64_t kMostPackedRows = 64 / sizeof(T);
 
+// Where values go, in panels of `panel` columns: column c of row r to
+// to[(c / panel) * panel_step + (first_row + r) * width + c % panel], where
+// `width` are the columns of its panel. Columns from `columns` to `padded`,
+// whole vectors, become 0.
+struct ValuePanels {
+  int64_t columns, padded, panel, panel_step, first_row;
+};
+
+template <typename T>
 struct PackOps {
-  // to[c * step + r] = rows[r][c] for kTransposedRows rows of `count`.
-  void (*columns_f32)(const float* const* rows, int64_t count, float* to,
-                      int64_t step);
-  void (*columns_f64)(const double* const* rows, int64_t count, double* to,
-                      int64_t step);
-  // to[i] = from[i] for i in [0, count): exact. Not to be called where
-  // subnormal numbers are flushed to 0.
-  void (*from_bf16)(const uint16_t* from, int64_t count, float* to);
-  void (*from_f16)(const uint16_t* from, int64_t count, float* to);
-  // The bits of first[i] and, above them, second[i] in to[i].
-  void (*pairs)(const uint16_t* first, const uint16_t* second, int64_t count,
-                float* to);
+  int64_t lanes;  // of a vector
+  // to[c * step + r] = factor * rows[r][c] for `lanes` rows of `count` and r <
+  // width. A column is written as a whole vector, before the next one is: width
+  // <= lanes <= width + step. A factor of 1 leaves the bits as they are.
+  void (*columns)(const T* const* rows, int64_t count, int64_t width, T factor,
+                  T* to, int64_t step);
+  // Copies `count` rows; nullptr is a row of 0. Returns whether all is
+  // ordinary, as ValueClass (pack.h) says.
+  bool (*values)(const T* const* rows, int64_t count, const ValuePanels& panels,
+                 T* to);
+  // Of float. to[i] = from[i] for i in [0, count): exact. Not to be called
+  // where subnormal numbers are flushed to 0.
+  void (*from_bf16)(const uint16_t* from, int64_t count, T* to);
+  void (*from_f16)(const uint16_t* from, int64_t count, T* to);
+  // As `values`, on bf16, in pairs: rows r and r + 1 in place of row r / 2.
+  // first_row is even.
+  bool (*pair_values)(const uint16_t* const* rows, int64_t count,
+                      const ValuePanels& panels, T* to);
 };
 
 // nullptr where the instruction set has no vectors (SCALAR, EMU128).
-const PackOps* PackOpsFor(SimdTarget target);
+template <typename T>
+const PackOps<T>* PackOpsFor(SimdTarget target);
 
 }  // namespace regard::inline v0
 
