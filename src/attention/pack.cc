@@ -21,21 +21,6 @@ constexpr BitsOf<T> kExponent = sizeof(T) == 4
                                     ? BitsOf<T>{0x7F800000}
                                     : static_cast<BitsOf<T>>(0x7FFull << 52);
 
-// Rows whose memory is asked for before it is read: what is packed is read
-// once, and copying alone doesn't keep the memory busy.
-constexpr int64_t kRowsAhead = 16;
-
-// Asks for the row that comes kRowsAhead later, up to `end`.
-void FetchAhead(const Rows& rows, int64_t row, int64_t end, int64_t columns) {
-  constexpr int64_t kLineBytes = 64;
-  row += kRowsAhead;
-  if (row >= end || rows.column_stride != 1) return;
-  const std::byte* at = rows.At(row);
-  for (int64_t b = 0; b < columns * rows.item_size; b += kLineBytes) {
-    __builtin_prefetch(at + b);
-  }
-}
-
 // Whether none of the bf16 in the cells is infinite or NaN.
 bool HalvesFinite(const float* cells, int64_t count) {
   constexpr uint32_t kLow = 0x7F80, kHigh = kLow << 16;
@@ -110,8 +95,6 @@ class Packer<T>::Seen {
     while (at_ < ranges_.size() && ranges_[at_].end <= key) ++at_;
     return at_ < ranges_.size() && ranges_[at_].begin <= key;
   }
-  // Of the range of such a key.
-  int64_t End() const { return ranges_[at_].end; }
 
  private:
   std::span<const IndexRange> ranges_;
@@ -226,6 +209,7 @@ void Packer<T>::Columns(const Rows& rows, const Group& group, int64_t depth,
   const bool apart =
       factor != 1 &&
       (pairs_ || static_cast<double>(static_cast<T>(factor)) != factor);
+  const bool plain = rows.IsPlain<T>() && !pairs_ && !apart;
   for (int64_t at = 0; at < depth;) {
     const Piece piece = Piece::Of(at, depth);
     const int64_t count = CellsOf(piece.count);
@@ -233,6 +217,10 @@ void Packer<T>::Columns(const Rows& rows, const Group& group, int64_t depth,
       const bool there = r < group.count && group.rows[r] >= 0;
       cells[r] = kZeros<T>;
       if (!there) continue;
+      if (plain) {  // at once: there are many
+        cells[r] = rows.Row<T>(group.rows[r]) + at;
+        continue;
+      }
       cells[r] = PieceOf(rows, group.rows[r], piece, memory[r]);
       if (!apart) continue;
       ScaleCells(cells[r], count, factor, pairs_, memory[r]);
@@ -263,16 +251,13 @@ void Packer<T>::Queries(const Rows& q, IndexRange rows, int64_t depth,
 
 // The next keys of the cursor.
 template <typename T>
-typename Packer<T>::Group Packer<T>::GroupOf(const Rows& rows, int64_t first,
-                                             int64_t count, int64_t columns,
+typename Packer<T>::Group Packer<T>::GroupOf(int64_t first, int64_t count,
                                              Seen& seen) const {
   Group group;
   group.count = std::min(ops_.lanes, count);
   for (int64_t r = 0; r < group.count; ++r) {
     const int64_t key = first + r;
-    const bool there = seen.Has(key);
-    group.rows[r] = there ? key : -1;
-    if (there) FetchAhead(rows, key, seen.End(), columns);
+    group.rows[r] = seen.Has(key) ? key : -1;
   }
   return group;
 }
@@ -284,7 +269,7 @@ void Packer<T>::Keys(const Rows& k, int64_t first, int64_t count,
   const int64_t cells = CellsOf(depth);
   Seen cursor(seen);
   for (int64_t j = 0; j < count; j += ops_.lanes) {
-    const Group group = GroupOf(k, first + j, count - j, depth, cursor);
+    const Group group = GroupOf(first + j, count - j, cursor);
     Columns(k, group, depth, 1, ops_.lanes,
             to + j / panel * cells * panel + j % panel, panel);
   }
@@ -298,7 +283,7 @@ ValueClass Packer<T>::Values(const Rows& v, int64_t first, int64_t count,
   bool ordinary = true;
   Seen cursor(seen);
   for (int64_t j = 0; j < count; j += ops_.lanes) {
-    const Group group = GroupOf(v, first + j, count - j, columns, cursor);
+    const Group group = GroupOf(first + j, count - j, cursor);
     for (int64_t at = 0; at < padded_columns; at += kPiece) {
       const ValuePanels panels = {std::min(kPiece, columns - at),
                                   std::min(kPiece, padded_columns - at), panel,

@@ -78,8 +78,7 @@ class Packer {
   void Convert(const Rows& rows, int64_t row, Piece piece, T* to) const;
   void Columns(const Rows& rows, const Group& group, int64_t depth,
                double factor, int64_t width, T* to, int64_t step) const;
-  Group GroupOf(const Rows& rows, int64_t first, int64_t count, int64_t columns,
-                Seen& seen) const;
+  Group GroupOf(int64_t first, int64_t count, Seen& seen) const;
   bool ValuesOf(const Rows& v, const Group& group, int64_t at,
                 const ValuePanels& panels, T* to) const;
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "regard/attention.h"
-#include "tests/support/guarded_array.h"
-#include "tests/support/random.h"
 #include "tensor/convert.h"
 #include "tensor/simd_target.h"
+#include "tests/support/guarded_array.h"
+#include "tests/support/random.h"
 
 namespace regard::inline v0 {
 namespace {
@@ -136,10 +136,10 @@ void ExpectKeys(const Way& way, DType dtype, const Shape& shape,
     for (int64_t d = 0; d < cells * pair; ++d) {
       const T cell =
           to[j / panel * cells * panel + d / pair * panel + j % panel];
-      const double right =
-          d < shape.columns ? wanted[static_cast<size_t>(
-                                  (shape.first + j) * shape.columns + d)]
-                            : 0;
+      const double right = d < shape.columns
+                               ? wanted[static_cast<size_t>(
+                                     (shape.first + j) * shape.columns + d)]
+                               : 0;
       ASSERT_EQ(Element(cell, way.pairs, d % pair), right)
           << "key " << j << " column " << d;
     }
@@ -170,11 +170,12 @@ void ExpectValues(const Way& way, DType dtype, const Shape& shape,
     for (int64_t e = 0; e < padded; ++e) {
       const int64_t begin = e / panel * panel;
       const int64_t width = std::min(panel, padded - begin);
-      const T cell = to[begin * shape.count / pair + j / pair * width + e % panel];
-      const double right =
-          e < shape.columns ? wanted[static_cast<size_t>(
-                                  (shape.first + j) * shape.columns + e)]
-                            : 0;
+      const T cell =
+          to[begin * shape.count / pair + j / pair * width + e % panel];
+      const double right = e < shape.columns
+                               ? wanted[static_cast<size_t>(
+                                     (shape.first + j) * shape.columns + e)]
+                               : 0;
       ASSERT_EQ(Element(cell, way.pairs, j % pair), right)
           << "key " << j << " column " << e;
     }
@@ -250,7 +251,8 @@ void ExpectQueries(const Way& way, DType dtype, double factor) {
        {lanes - lanes / 4, lanes + lanes / 2, 2 * lanes}) {
     for (const int64_t columns : {1, 8, 16, 40, 64, 70, 80, 100}) {
       for (const int64_t there : {int64_t{1}, strip_rows - 1, strip_rows}) {
-        const GuardedArray q = Numbers(dtype, 40, columns, Layout::kPaddedRows, 3);
+        const GuardedArray q =
+            Numbers(dtype, 40, columns, Layout::kPaddedRows, 3);
         const int64_t cells = packer.CellsOf(columns);
         Target<T> to(cells * strip_rows);
         packer.Queries(RowsOf(q.view(), 0, 0, 0), {5, 5 + there}, columns,
@@ -294,8 +296,7 @@ void ExpectClass(const Way& way, DType dtype, double value, ValueClass right) {
     const int64_t padded = (columns + lanes - 1) / lanes * lanes;
     for (const int64_t row : {0, 1, 17, 63}) {
       for (const int64_t column : {int64_t{0}, columns / 2, columns - 1}) {
-        GuardedArray v =
-            Numbers(dtype, kRows, columns, Layout::kContiguous, 4);
+        GuardedArray v = Numbers(dtype, kRows, columns, Layout::kContiguous, 4);
         v.Set(row * columns + column, value);
         const std::vector<IndexRange> seen = {{0, kRows}};
         Target<T> to(padded * kRows);
@@ -371,7 +372,8 @@ TEST(Pack, NothingIsReadBesideTheRows) {
           TensorView view = {at, dtype, {1, 1, kRows, columns}};
           const Rows rows = RowsOf(view, 0, 0, 0);
           const std::vector<IndexRange> seen = {{0, kRows}};
-          const int64_t padded = (columns + ops.lanes - 1) / ops.lanes * ops.lanes;
+          const int64_t padded =
+              (columns + ops.lanes - 1) / ops.lanes * ops.lanes;
           Target<float> to(32 * padded);
           packer.Keys(rows, 0, 32, seen, columns, 32, to.at());
           packer.Queries(rows, {kRows - 3, kRows}, columns, 12, 0.5, to.at());

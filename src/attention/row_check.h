@@ -14,11 +14,15 @@ namespace regard::inline v0 {
 // It is not for values so large that their sum overflows where their mean does
 // not, and loses the sign of a -0 that has all the weight.
 template <typename T>
-bool IsExact(const T* row, int64_t size, T sum) {
+bool IsExact(bool finite, const T* row, int64_t size, T sum) {
   // A search for zeros is rarely needed, and short rows are many.
-  return !std::isfinite(sum) ||
-         (AllFinite(row, size) &&
-          (sum != 1 || std::find(row, row + size, T{0}) == row + size));
+  return finite && std::isfinite(sum) &&
+         (sum != 1 || std::find(row, row + size, T{0}) == row + size);
+}
+
+template <typename T>
+bool IsExact(const T* row, int64_t size, T sum) {
+  return IsExact(AllFinite(row, size), row, size, sum);
 }
 
 }  // namespace regard::inline v0

@@ -37,13 +37,16 @@ struct Head {
   MaskSet mask;
   PackedHead<T> packed;
 
-  // Where a key stands in packed memory, and the values of its block.
+  // Where a block, a key and the values of a block are in packed memory.
+  int64_t IndexOf(int64_t block) const {
+    return packed.one_block ? 0 : blocks.IndexOf(block);
+  }
   int64_t PlaceOf(int64_t key) const {
     const int64_t block = key / kKeysPerBlock<T>;
-    return key - (block - blocks.IndexOf(block)) * kKeysPerBlock<T>;
+    return key - (block - IndexOf(block)) * kKeysPerBlock<T>;
   }
   ValueClass ClassOf(int64_t block) const {
-    return packed.classes[blocks.IndexOf(block)];
+    return packed.classes[IndexOf(block)];
   }
 };
 
@@ -102,7 +105,7 @@ class TileLoop {
         outputs_(outputs),
         ops_(ops),
         run_(run),
-        geometry_(problem, run.work, ops, run.threads),
+        geometry_(problem, run.work, ops, run.threads, run.scratch_bytes),
         packer_(*PackOpsFor<T>(run.target), ops.pairs),
         terms_(problem, ops) {}
 
@@ -115,9 +118,25 @@ class TileLoop {
   void PackTask(const TileWave& wave, int64_t task) const;
   void QueryTask(const TileWave& wave, const QueryTasks::Part& part,
                  int worker) const;
-  Head<T> HeadFor(const TileHead& head, int64_t in_group) const;
-  void QueryBlock(const Head<T>& head, IndexRange queries,
+  using SeenRuns = std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece>;
+  ValueClass PackBlock(const Sequence& sequence, int64_t kv_head, int64_t block,
+                       T* keys, T* values) const;
+  void Hold(const Head<T>& head, int64_t block,
+            const TileWorker<T>& worker) const;
+  Head<T> HeadFor(const TileHead& kv, int64_t in_group,
                   const TileWorker<T>& worker) const;
+  void QueryBlock(const TileHead& kv, IndexRange heads, IndexRange queries,
+                  const TileHead* next, const TileWorker<T>& worker) const;
+  IndexRange KeysOf(const TileHead& kv, IndexRange heads, IndexRange queries,
+                    IndexRange keys) const;
+  void AddBlock(const TileHead& kv, IndexRange keys, LinesAhead& lines) const;
+  void FetchNext(const TileHead& kv, IndexRange rest, const TileHead* next,
+                 const TileWorker<T>& worker) const;
+  void FetchQueries(const TileHead& kv, int64_t in_group, IndexRange queries,
+                    const TileWorker<T>& worker) const;
+  void ReadInPlace(const TileHead& kv, const TileWorker<T>& worker) const;
+  bool AreOrdinary(const Head<T>& head, const TileWorker<T>& worker) const;
+  void Begin(const Head<T>& head, const TileStrip<T>& strip) const;
 
   // One tile of scores.
   ScoreSpan Scores(const Head<T>& head, const TileStrip<T>& strip,
@@ -137,11 +156,11 @@ class TileLoop {
   void Drop(const Head<T>& head, const TileStrip<T>& strip,
             const ScoreSpan& span, DropOp drop,
             const TileWorker<T>& worker) const;
-  ValueTile<T> ValuesOf(const Head<T>& head, int64_t block,
-                        IndexRange span) const;
+  ValueTile<T> ValuesOf(const Head<T>& head, int64_t block, IndexRange span,
+                        const TileWorker<T>& worker) const;
   void Forward(const Head<T>& head, const TileStrip<T>& strip, int64_t block,
                const TileWorker<T>& worker) const;
-  void Finish(const Head<T>& head, const TileStrip<T>& strip, bool unusual,
+  bool Finish(const Head<T>& head, const TileStrip<T>& strip,
               const TileWorker<T>& worker) const;
   double Lse(const TileStrip<T>& strip, int64_t row) const;
   T Share(const Head<T>& head, const TileStrip<T>& strip, int64_t row) const;
@@ -171,7 +190,8 @@ void TileLoop<T>::Run() const {
     const TileWave wave = geometry_.NextWave(p_, run_, first);
     const auto pack = [&](int64_t task, int) { PackTask(wave, task); };
     ParallelFor(wave.packs, run_.threads, std::cref(pack));
-    const QueryTasks tasks(wave.query_blocks, run_.threads);
+    const QueryTasks tasks(wave.query_blocks,
+                           geometry_.own() ? 1 : run_.threads);
     const auto query = [&](int64_t task, int worker) {
       QueryTask(wave, tasks.At(task), worker);
     };
@@ -180,31 +200,52 @@ void TileLoop<T>::Run() const {
   }
 }
 
-// Packs one key block of one kv head: the keys that some query sees.
 template <typename T>
 void TileLoop<T>::PackTask(const TileWave& wave, int64_t task) const {
   const ScopedFloatState float_state;
   const TileHead& head = EntryOfTask(geometry_.Heads(run_), wave.heads, task,
                                      &TileHead::first_pack);
-  const Sequence& sequence = head.sequence;
   const int64_t index = task - head.first_pack;
-  const int64_t first = head.blocks.BlockOf(index) * kKeysPerBlock<T>;
+  const int64_t at = index * kKeysPerBlock<T>;
   const PackedHead<T> packed = geometry_.Packed(run_, head);
+  packed.classes[index] =
+      PackBlock(head.sequence, head.kv_head, head.blocks.BlockOf(index),
+                packed.keys + at * geometry_.depth,
+                packed.values + at / geometry_.pair * geometry_.columns);
+}
+
+// Packs one key block of one kv head, its keys, its values or both: those that
+// some query sees. Returns the class of the values.
+template <typename T>
+ValueClass TileLoop<T>::PackBlock(const Sequence& sequence, int64_t kv_head,
+                                  int64_t block, T* keys, T* values) const {
+  const int64_t first = block * kKeysPerBlock<T>;
   const int64_t count = std::min(
       kKeysPerBlock<T>, RoundUp(sequence.key_length, ops_.panel) - first);
-  std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece> runs;
+  SeenRuns runs;
   const std::span<const IndexRange> seen =
-      SeenKeys(p_, sequence, head.kv_head, geometry_.block_queries,
+      SeenKeys(p_, sequence, kv_head, geometry_.block_queries,
                {first, first + count}, runs);
-  packed.classes[index] = ValueClass::kOrdinary;
-  if (seen.empty()) return;
-  const int64_t at = index * kKeysPerBlock<T>;
-  packer_.Keys(p_.Keys(sequence, head.kv_head), first, count, seen,
-               p_.head_size, ops_.panel, packed.keys + at * geometry_.depth);
-  packed.classes[index] =
-      packer_.Values(p_.Values(sequence, head.kv_head), first, count, seen,
-                     p_.value_size, geometry_.columns, ops_.panel,
-                     packed.values + at / geometry_.pair * geometry_.columns);
+  if (seen.empty()) return ValueClass::kOrdinary;
+  if (keys != nullptr) {
+    packer_.Keys(p_.Keys(sequence, kv_head), first, count, seen, p_.head_size,
+                 ops_.panel, keys);
+  }
+  if (values == nullptr) return ValueClass::kOrdinary;
+  return packer_.Values(p_.Values(sequence, kv_head), first, count, seen,
+                        p_.value_size, geometry_.columns, ops_.panel, values);
+}
+
+// Packs the block, where tasks do so for themselves and this one doesn't hold
+// it.
+template <typename T>
+void TileLoop<T>::Hold(const Head<T>& head, int64_t block,
+                       const TileWorker<T>& w) const {
+  if (!geometry_.own() || w.task->held == block) return;
+  w.task->held = block;
+  *w.packed.classes =
+      PackBlock(head.sequence, head.head / p_.group(), block, w.packed.keys,
+                w.task->values == nullptr ? w.packed.values : nullptr);
 }
 
 // Query blocks from the last to the first: under a causal mask the longest
@@ -215,6 +256,14 @@ void TileLoop<T>::QueryTask(const TileWave& wave, const QueryTasks::Part& part,
   const ScopedFloatState float_state;
   const TileHead& kv = EntryOfTask(geometry_.Heads(run_), wave.heads,
                                    part.block, &TileHead::first_query_block);
+  const TileWorker<T> w = geometry_.WorkerOf(run_, worker);
+  const IndexRange all = {0, kv.sequence.query_length};
+  if (geometry_.own()) {
+    const int64_t next = part.block + run_.threads;
+    return QueryBlock(
+        kv, {0, p_.group()}, all,
+        next < wave.heads ? geometry_.Heads(run_) + next : nullptr, w);
+  }
   const int64_t index = part.block - kv.first_query_block;
   const int64_t block = kv.query_blocks - 1 - index % kv.query_blocks;
   const int64_t size = RoundUp(CeilDiv(geometry_.block_queries, part.count),
@@ -222,67 +271,212 @@ void TileLoop<T>::QueryTask(const TileWave& wave, const QueryTasks::Part& part,
   const int64_t begin = block * geometry_.block_queries + part.index * size;
   const int64_t end =
       std::min(begin + size, (block + 1) * geometry_.block_queries);
-  const IndexRange queries =
-      IndexRange{begin, end} & IndexRange{0, kv.sequence.query_length};
+  const IndexRange queries = IndexRange{begin, end} & all;
   if (queries.empty()) return;
-  QueryBlock(HeadFor(kv, index / kv.query_blocks), queries,
-             geometry_.WorkerOf(run_, worker));
+  const int64_t head = index / kv.query_blocks;
+  QueryBlock(kv, {head, head + 1}, queries, nullptr, w);
 }
 
 template <typename T>
-Head<T> TileLoop<T>::HeadFor(const TileHead& kv, int64_t in_group) const {
+Head<T> TileLoop<T>::HeadFor(const TileHead& kv, int64_t in_group,
+                             const TileWorker<T>& w) const {
   const int64_t head = kv.kv_head * p_.group() + in_group;
   return {kv.sequence,
           kv.blocks,
           head,
           p_.sink_logit.given() ? HeadNumber(p_.sink_logit, head) : 0,
           p_.MaskOf(kv.sequence, head),
-          geometry_.Packed(run_, kv)};
+          geometry_.own() ? w.packed : geometry_.Packed(run_, kv)};
 }
 
-// Calls visit(block) for each key block that these queries can see something
-// of, in order; steps over what lies between.
+// Calls visit(block, rest) for each key block that `range(keys)`, those of the
+// keys that somebody sees, has something of, in order; steps over what lies
+// between. `rest` are the keys of it that are still to come.
+template <typename T, typename Range, typename Visit>
+void ForEachKeyBlock(const Sequence& sequence, const HeldBlocks& blocks,
+                     const Range& range, const Visit& visit) {
+  IndexRange keys = range(IndexRange{0, sequence.key_length});
+  while (!keys.empty()) {
+    const int64_t block = keys.begin / kKeysPerBlock<T>;
+    keys = range(IndexRange{(block + 1) * kKeysPerBlock<T>, keys.end});
+    if (!blocks.IsLost(block)) visit(block, keys);
+  }
+}
+
+// The same for some queries of a head: visit(block).
 template <typename T, typename Visit>
 void ForEachKeyBlock(const Head<T>& head, IndexRange queries,
                      const Visit& visit) {
-  IndexRange keys = head.mask.Range(queries, {0, head.sequence.key_length});
-  while (!keys.empty()) {
-    const int64_t block = keys.begin / kKeysPerBlock<T>;
-    if (!head.blocks.IsLost(block)) visit(block);
-    keys = head.mask.Range(queries, {(block + 1) * kKeysPerBlock<T>, keys.end});
-  }
+  ForEachKeyBlock<T>(
+      head.sequence, head.blocks,
+      [&](IndexRange keys) { return head.mask.Range(queries, keys); },
+      [&](int64_t block, IndexRange) { visit(block); });
 }
 
+// What some queries of some query heads see of the keys.
 template <typename T>
-void TileLoop<T>::QueryBlock(const Head<T>& head, IndexRange queries,
+IndexRange TileLoop<T>::KeysOf(const TileHead& kv, IndexRange heads,
+                               IndexRange queries, IndexRange keys) const {
+  IndexRange all;
+  for (int64_t h = heads.begin; h < heads.end; ++h) {
+    const MaskSet mask = p_.MaskOf(kv.sequence, kv.kv_head * p_.group() + h);
+    all = Hull(all, mask.Range(queries, keys));
+  }
+  return all;
+}
+
+// Adds rows to what is fetched, as far as they lie at one distance.
+void AddRows(const Rows& rows, IndexRange range, int64_t columns,
+             LinesAhead& lines) {
+  if (range.empty() || rows.column_stride != 1) return;
+  const int64_t end = rows.RunEnd(range.begin, range.end);
+  lines.Add(rows.At(range.begin), end - range.begin,
+            rows.row_stride * rows.item_size, columns * rows.item_size);
+}
+
+// Adds the first block of these keys and their values.
+template <typename T>
+void TileLoop<T>::AddBlock(const TileHead& kv, IndexRange keys,
+                           LinesAhead& lines) const {
+  const IndexRange block = {
+      keys.begin,
+      std::min(keys.end, RoundUp(keys.begin + 1, kKeysPerBlock<T>))};
+  AddRows(p_.Keys(kv.sequence, kv.kv_head), block, p_.head_size, lines);
+  AddRows(p_.Values(kv.sequence, kv.kv_head), block, p_.value_size, lines);
+}
+
+// Has fetched what comes after the block in work: the first block of the rest
+// of the keys or, where there is none, of the kv head `next`, if any.
+template <typename T>
+void TileLoop<T>::FetchNext(const TileHead& kv, IndexRange rest,
+                            const TileHead* next,
+                            const TileWorker<T>& w) const {
+  LinesAhead& lines = w.task->lines;
+  lines = LinesAhead();
+  if (!rest.empty()) {
+    AddBlock(kv, rest, lines);
+  } else if (next != nullptr) {
+    const int64_t queries = next->sequence.query_length;
+    AddRows(p_.Queries(next->sequence, next->kv_head * p_.group()),
+            {0, queries}, p_.head_size, lines);
+    AddBlock(*next,
+             KeysOf(*next, {0, p_.group()}, {0, queries},
+                    {0, next->sequence.key_length}),
+             lines);
+  }
+  lines.Spread(geometry_.block_queries / geometry_.strip_rows *
+               (geometry_.own_keys / ops_.panel) * geometry_.depth);
+}
+
+// The same for query blocks, which go from the last to the first.
+template <typename T>
+void TileLoop<T>::FetchQueries(const TileHead& kv, int64_t in_group,
+                               IndexRange queries,
+                               const TileWorker<T>& w) const {
+  const int64_t begin = queries.begin - geometry_.block_queries;
+  LinesAhead& lines = w.task->lines;
+  AddRows(p_.Queries(kv.sequence, kv.kv_head * p_.group() + in_group),
+          {std::max<int64_t>(begin, 0), queries.begin}, p_.head_size, lines);
+  lines.Spread(geometry_.block_queries / geometry_.strip_rows *
+               (kKeysPerPiece / ops_.panel) * geometry_.depth);
+}
+
+// Values that are side by side, and as many as the output has columns, need not
+// be packed: a product reads a piece of a row of them as it reads one of a
+// panel.
+template <typename T>
+void TileLoop<T>::ReadInPlace(const TileHead& kv,
+                              const TileWorker<T>& w) const {
+  if (ops_.pairs || geometry_.columns != p_.value_size) return;
+  const Rows v = p_.Values(kv.sequence, kv.kv_head);
+  if (!v.IsPlain<T>() || v.table != nullptr || v.period != 0) return;
+  for (int64_t h = 0; h < p_.group(); ++h) {
+    if (HeadFor(kv, h, w).mask.HasPattern()) return;
+  }
+  w.task->values = v.Row<T>(0);
+  w.task->row_step = v.row_stride;
+}
+
+// Whether all values of a kv head are ordinary, of those that some query sees.
+template <typename T>
+bool TileLoop<T>::AreOrdinary(const Head<T>& head,
+                              const TileWorker<T>& w) const {
+  for (int64_t i = 0; i < head.blocks.count; ++i) {
+    const ValueClass found =
+        PackBlock(head.sequence, head.head / p_.group(), head.blocks.BlockOf(i),
+                  nullptr, w.packed.values);
+    if (found != ValueClass::kOrdinary) return false;
+  }
+  return true;
+}
+
+// Some queries of some query heads, counted in their group. This thread will
+// probably go on with `next`.
+template <typename T>
+void TileLoop<T>::QueryBlock(const TileHead& kv, IndexRange heads,
+                             IndexRange queries, const TileHead* next,
                              const TileWorker<T>& w) const {
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
-  for (int64_t i = 0; i < strips; ++i) {
-    const TileStrip<T> strip = geometry_.StripOf(w, i, queries);
-    packer_.Queries(p_.Queries(head.sequence, head.head), strip.queries,
-                    p_.head_size, ops_.strip_rows, terms_.scale().folded,
-                    strip.q);
-    std::fill(strip.out, strip.out + ops_.strip_rows * geometry_.columns, T{0});
-    std::fill(strip.state.max, strip.state.max + ops_.strip_rows, kHidden);
-    std::fill(strip.state.sum, strip.state.sum + ops_.strip_rows, T{0});
-    std::fill(strip.state.factor, strip.state.factor + ops_.strip_rows, T{1});
-  }
-  bool unusual = false;
-  // A key block stays in the cache while all strips meet it.
-  ForEachKeyBlock(head, queries, [&](int64_t block) {
-    for (int64_t i = 0; i < strips; ++i) {
-      Forward(head, geometry_.StripOf(w, i, queries), block, w);
+  // Until `visit` returns false.
+  const auto for_each_strip = [&](const auto& visit) {
+    for (int64_t h = heads.begin; h < heads.end; ++h) {
+      const Head<T> head = HeadFor(kv, h, w);
+      const int64_t slot = (h - heads.begin) * strips;
+      for (int64_t i = 0; i < strips; ++i) {
+        if (!visit(head, geometry_.StripOf(w, slot + i, i, queries)))
+          return false;
+      }
     }
-    unusual |= head.ClassOf(block) != ValueClass::kOrdinary;
-  });
-  for (int64_t i = 0; i < strips; ++i) {
-    const TileStrip<T> strip = geometry_.StripOf(w, i, queries);
-    Finish(head, strip, unusual, w);
-    if (!outputs_.wants_weights()) continue;
+    return true;
+  };
+  const auto range = [&](IndexRange keys) {
+    return KeysOf(kv, heads, queries, keys);
+  };
+  const auto visit = [&](int64_t block, IndexRange rest) {
+    if (geometry_.own()) FetchNext(kv, rest, next, w);
+    for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
+      Forward(head, strip, block, w);
+      return true;
+    });
+  };
+  *w.task = {};
+  if (geometry_.own()) {
+    ReadInPlace(kv, w);
+  } else {
+    FetchQueries(kv, heads.begin, queries, w);
+  }
+  for (bool done = false; !done;) {
+    for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
+      Begin(head, strip);
+      return true;
+    });
+    // A key block stays in the cache while all strips meet it.
+    ForEachKeyBlock<T>(kv.sequence, kv.blocks, range, visit);
+    done = for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
+      return Finish(head, strip, w);
+    });
+    if (!done) *w.task = {};
+  }
+  if (!outputs_.wants_weights()) return;
+  for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
     ClearWeights(head, strip);
     ForEachKeyBlock(head, queries,
                     [&](int64_t block) { Weights(head, strip, block, w); });
-  }
+    return true;
+  });
+}
+
+template <typename T>
+void TileLoop<T>::Begin(const Head<T>& head, const TileStrip<T>& strip) const {
+  packer_.Queries(p_.Queries(head.sequence, head.head), strip.queries,
+                  p_.head_size, ops_.strip_rows, terms_.scale().folded,
+                  strip.q);
+  const int64_t rows = ops_.strip_rows;
+  std::fill(strip.out, strip.out + rows * geometry_.columns, T{0});
+  std::fill(strip.state.max, strip.state.max + rows, kHidden);
+  std::fill(strip.state.sum, strip.state.sum + rows, T{0});
+  std::fill(strip.state.factor, strip.state.factor + rows, T{1});
+  *strip.unusual = 0;
 }
 
 // ---------------------------------------------------------------- scores
@@ -296,6 +490,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   if (keys.empty()) return {};
   const TileClass tile = head.mask.Estimate({strip.queries, keys});
   if (tile == TileClass::kEmpty) return {};
+  Hold(head, block, w);
   const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
   ScoreSpan span = {
       {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
@@ -316,7 +511,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
     ops_.scores(strip.rows(), strip.q,
                 head.packed.keys + head.PlaceOf(key) * geometry_.depth,
                 geometry_.depth, run.end - run.begin, w.scores + run.begin,
-                span.maximal ? w.largest : nullptr, ahead);
+                span.maximal ? w.largest : nullptr, ahead, &w.task->lines);
   }
   if (terms_.any()) ApplyTerms(head, strip, span, w);
   if (hides && pattern) {
@@ -443,13 +638,17 @@ void TileLoop<T>::Drop(const Head<T>& head, const TileStrip<T>& strip,
 
 template <typename T>
 ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
-                                   IndexRange span) const {
+                                   IndexRange span,
+                                   const TileWorker<T>& w) const {
   const int64_t first = block * kKeysPerBlock<T>;
+  if (w.task->values != nullptr) {
+    return {w.task->values + first * w.task->row_step, 0, span.begin - first};
+  }
   const int64_t at = head.PlaceOf(first);
-  return {
-      head.packed.values + at / geometry_.pair * geometry_.columns,
-      std::min(kKeysPerBlock<T>, RoundUp(head.blocks.keys, ops_.panel) - at),
-      span.begin - first};
+  return {head.packed.values + at / geometry_.pair * geometry_.columns,
+          std::min(kKeysPerBlock<T>,
+                   RoundUp(head.sequence.key_length, ops_.panel) - first),
+          span.begin - first};
 }
 
 template <typename T>
@@ -457,23 +656,26 @@ void TileLoop<T>::Forward(const Head<T>& head, const TileStrip<T>& strip,
                           int64_t block, const TileWorker<T>& w) const {
   const ScoreSpan span = Scores(head, strip, block, w);
   if (span.runs.count == 0) return;
+  // Of values in place ordinary ones are expected.
   const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
+  *strip.unusual |= head.ClassOf(block) != ValueClass::kOrdinary;
   if (!finite) MarkHidden(strip, span.runs, w);
   ops_.softmax(strip.rows(), w.scores, span.runs, terms_.scale().log2_scale,
                span.maximal ? w.largest : nullptr, strip.state);
   if (!outputs_.out.given()) return;
   Drop(head, strip, span, ops_.drop, w);
 
-  const ValueTile<T> values = ValuesOf(head, block, span.keys);
+  const ValueTile<T> values = ValuesOf(head, block, span.keys, w);
   if (finite) {
     // Weights that are 0 for all rows need not be multiplied.
+    const int64_t unit = geometry_.pair;
     IndexRange& first = w.runs[0];
-    first.begin = std::max(first.begin, span.visible.begin / 2 * 2);
+    first.begin = std::max(first.begin, span.visible.begin / unit * unit);
     IndexRange& last = w.runs[span.runs.count - 1];
-    last.end = std::min(last.end, RoundUp(span.visible.end, 2));
+    last.end = std::min(last.end, RoundUp(span.visible.end, unit));
     ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped,
-                    span.runs, values.panel_rows, geometry_.columns,
-                    strip.state.factor, strip.out);
+                    span.runs, values.panel_rows, w.task->row_step,
+                    geometry_.columns, strip.state.factor, strip.out);
   } else {
     // A hidden value that isn't finite must not even be multiplied by 0.
     ops_.accumulate_visible(strip.rows(), w.scores, values.data, values.skipped,
@@ -494,9 +696,10 @@ T TileLoop<T>::Share(const Head<T>& head, const TileStrip<T>& strip,
   return static_cast<T>(ShareBesideSink(Lse(strip, r), head.sink_logit));
 }
 
+// Writes the rows, or returns false where values have to be packed for them.
 template <typename T>
-void TileLoop<T>::Finish(const Head<T>& head, const TileStrip<T>& strip,
-                         bool unusual, const TileWorker<T>& w) const {
+bool TileLoop<T>::Finish(const Head<T>& head, const TileStrip<T>& strip,
+                         const TileWorker<T>& w) const {
   for (int64_t r = 0; r < strip.rows(); ++r) {
     const T sum = strip.state.sum[r];
     const OutputRow to = head.sequence.Row(head.head, strip.queries.begin + r);
@@ -505,13 +708,20 @@ void TileLoop<T>::Finish(const Head<T>& head, const TileStrip<T>& strip,
     }
     if (!outputs_.out.given()) continue;
     T* row = strip.out + r * geometry_.columns;
-    ops_.finish(row, geometry_.columns, sum);
-    if (unusual && !IsExact(row, p_.value_size, sum)) Refine(head, strip, r, w);
+    const bool finite = ops_.finish(row, geometry_.columns, sum);
+    const bool in_place = w.task->values != nullptr;
+    const bool check = in_place ? !w.task->ordinary : *strip.unusual != 0;
+    if (check && !IsExact(finite, row, p_.value_size, sum)) {
+      if (in_place && !AreOrdinary(head, w)) return false;
+      w.task->ordinary = in_place;
+      if (!in_place) Refine(head, strip, r, w);
+    }
     T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
     if (p_.dropout != nullptr) share *= static_cast<T>(KeptScale(*p_.dropout));
     for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) row[e] *= share;
     StoreOutRow(outputs_.out, to, row);
   }
+  return true;
 }
 
 // Computes what is not exact in a row once more: the sum of weight times value
@@ -525,7 +735,8 @@ void TileLoop<T>::Refine(const Head<T>& head, const TileStrip<T>& strip,
   const TileStrip<T> one = {{query, query + 1},
                             strip.q + r,
                             strip.out + r * geometry_.columns,
-                            state};
+                            state,
+                            strip.unusual};
   *state.factor = 1;
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
   ForEachKeyBlock(head, one.queries, [&](int64_t block) {
@@ -538,7 +749,7 @@ void TileLoop<T>::Refine(const Head<T>& head, const TileStrip<T>& strip,
                    terms_.scale().log2_scale, *state.max, *state.sum);
     }
     Drop(head, one, span, ops_.drop_weights, w);
-    const ValueTile<T> values = ValuesOf(head, block, span.keys);
+    const ValueTile<T> values = ValuesOf(head, block, span.keys, w);
     ops_.accumulate_weights(1, w.scores, values.data, values.skipped, span.runs,
                             values.panel_rows, geometry_.columns, state.factor,
                             w.hidden, w.refined);

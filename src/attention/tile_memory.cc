@@ -28,40 +28,82 @@ constexpr int64_t kWaveBytes = int64_t{16} << 20;
 constexpr int64_t kShortWaveBytes = int64_t{1} << 20;
 constexpr int64_t kFewQueries = 256;  // of a kv head
 
+// The most bytes of queries and output of a kv head (of all its query heads)
+// that are one task, which packs for itself: beside a block of keys and values
+// they have to stay in the second-level cache.
+constexpr int64_t kOwnBytes = int64_t{1152} << 10;
+
 // Heads of a wave where they are short: some hundred KiB of list.
 constexpr int64_t kMostHeads = 4096;
 
 }  // namespace
 
+namespace {
+
+// Whether tasks of a kv head each keep so many threads busy to the end.
+bool FillThreads(int64_t heads, int threads) {
+  return heads % threads == 0 || heads >= 16 * threads;
+}
+
+// Hands out parts of some memory, or counts their bytes where there is none.
+class PartTaker {
+ public:
+  explicit PartTaker(std::byte* memory) : memory_(memory) {}
+
+  template <typename U>
+  U* Take(int64_t elements) {
+    std::byte* const part = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ = Sum(bytes_, Whole(Product(elements, sizeof(U)), 64));
+    return reinterpret_cast<U*>(part);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  int64_t bytes_ = 0;
+};
+
+template <typename T>
+TileWorker<T> TakeWorker(const TileGeometry<T>& g, PartTaker& taker) {
+  TileWorker<T> w;
+  w.q = taker.Take<T>(Product(g.block_queries, g.depth));
+  w.out = taker.Take<T>(Product(g.block_queries, g.columns));
+  w.state = taker.Take<T>(3 * g.block_queries);
+  w.refined = taker.Take<T>(g.columns);
+  w.scores = taker.Take<T>(g.strip_rows * kScoreStride<T>);
+  w.largest = taker.Take<T>(g.strip_rows);
+  w.bias = taker.Take<T>(kKeysPerBlock<T>);
+  w.runs = taker.Take<IndexRange>(kWordsPerBlock<T>);
+  w.bits = taker.Take<uint64_t>(g.strip_rows * kWordsPerBlock<T>);
+  w.visible = taker.Take<uint8_t>(kKeysPerBlock<T>);
+  w.hidden = taker.Take<uint8_t>(g.strip_rows * kKeysPerBlock<T>);
+  w.unusual = taker.Take<uint8_t>(g.block_queries / g.strip_rows);
+  w.packed = {taker.Take<T>(g.PackedKeys(g.own_keys)),
+              taker.Take<T>(g.PackedValues(g.own_keys)),
+              taker.Take<ValueClass>(1), true};
+  w.task = taker.Take<TileTask<T>>(1);
+  return w;
+}
+
+}  // namespace
+
 template <typename T>
 TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
-                              const FlashOps<T>& ops, int threads) {
-  constexpr int64_t kSize = sizeof(T);
+                              const FlashOps<T>& ops, int threads,
+                              int64_t limit) {
   strip_rows = ops.strip_rows;
-  const int64_t rows = strip_rows;
-  const int64_t wanted = std::min(kBlockQueries, work.query_length);
-  block_queries = std::max<int64_t>(1, CeilDiv(wanted, rows)) * rows;
   columns = Whole(p.value_size, ops.lanes);
   panel = ops.panel;
   pair = ops.pairs ? 2 : 1;
   depth = CeilDiv(p.head_size, pair);
   const int64_t heads = Product(work.sequences, p.kv_heads);
   most_heads = std::clamp<int64_t>(heads, 1, kMostHeads);
-  worker_elements =
-      Sum(Sum(Lines<T>(Product(block_queries, depth)),
-              Lines<T>(Product(block_queries, columns))),
-          Sum(Lines<T>(columns),
-              Lines<T>(3 * block_queries) + Lines<T>(rows * kScoreStride<T>) +
-                  Lines<T>(rows) + Lines<T>(kKeysPerBlock<T>)));
-  worker_bytes =
-      RoundUp(Sum(Product(worker_elements, kSize),
-                  (rows + 1) * kKeysPerBlock<T> +
-                      rows * kWordsPerBlock<T> * int64_t{sizeof(uint64_t)} +
-                      kWordsPerBlock<T> * int64_t{sizeof(IndexRange)}),
-              64);
-  fixed_bytes =
-      Sum(RoundUp(most_heads * static_cast<int64_t>(sizeof(TileHead)), 64),
-          Product(worker_bytes, threads));
+
+  const int64_t rows =
+      std::max(Whole(work.query_length, strip_rows), strip_rows);
+  own_keys = 0;
+  block_queries = std::min(rows, Whole(kBlockQueries, strip_rows));
+  SetWorkers(threads);
   // All heads together, or as many as a good wave holds, or the longest.
   const int64_t longest = PackedBytes(work.key_length);
   const bool few = Product(p.group(), work.query_length) <= kFewQueries;
@@ -69,6 +111,29 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
       (few ? kShortWaveBytes : kWaveBytes) / longest, few ? threads : 1,
       std::max<int64_t>(few ? threads : 1, heads));
   scratch_bytes = Sum(fixed_bytes, Product(in_wave, longest));
+
+  const int64_t row_bytes = Product(Sum(depth, columns), sizeof(T));
+  if (work.key_length == 0 || !FillThreads(heads, threads) ||
+      Product(Product(p.group(), rows), row_bytes) > kOwnBytes) {
+    return;
+  }
+  TileGeometry own = *this;
+  own.own_keys = std::min(kKeysPerBlock<T>, Whole(work.key_length, panel));
+  own.block_queries = p.group() * rows;
+  own.SetWorkers(threads);
+  if (own.fixed_bytes > limit) return;
+  own.scratch_bytes = std::max(scratch_bytes, own.fixed_bytes);
+  *this = own;
+}
+
+template <typename T>
+void TileGeometry<T>::SetWorkers(int threads) {
+  PartTaker count(nullptr);
+  TakeWorker(*this, count);
+  worker_bytes = count.bytes();
+  fixed_bytes =
+      Sum(RoundUp(most_heads * static_cast<int64_t>(sizeof(TileHead)), 64),
+          Product(worker_bytes, threads));
 }
 
 template <typename T>
@@ -94,47 +159,29 @@ PackedHead<T> TileGeometry<T>::Packed(const KernelRun& run,
                                       const TileHead& head) const {
   T* keys = reinterpret_cast<T*>(run.scratch + fixed_bytes + head.at);
   T* values = keys + PackedKeys(head.blocks.keys);
-  return {
-      keys, values,
-      reinterpret_cast<ValueClass*>(values + PackedValues(head.blocks.keys))};
+  auto* classes =
+      reinterpret_cast<ValueClass*>(values + PackedValues(head.blocks.keys));
+  return {keys, values, classes, false};
 }
 
 template <typename T>
 TileWorker<T> TileGeometry<T>::WorkerOf(const KernelRun& run,
                                         int worker) const {
-  T* at = reinterpret_cast<T*>(run.scratch + fixed_bytes -
-                               (worker + 1) * worker_bytes);
-  const auto take = [&at](int64_t elements) {
-    T* part = at;
-    at += Lines<T>(elements);
-    return part;
-  };
-  TileWorker<T> w;
-  w.q = take(block_queries * depth);
-  w.out = take(block_queries * columns);
-  w.state = take(3 * block_queries);
-  w.refined = take(columns);
-  w.scores = take(strip_rows * kScoreStride<T>);
-  w.largest = take(strip_rows);
-  w.bias = take(kKeysPerBlock<T>);
-  w.runs = reinterpret_cast<IndexRange*>(at);
-  w.bits = reinterpret_cast<uint64_t*>(w.runs + kWordsPerBlock<T>);
-  w.visible =
-      reinterpret_cast<uint8_t*>(w.bits + strip_rows * kWordsPerBlock<T>);
-  w.hidden = w.visible + kKeysPerBlock<T>;
-  return w;
+  PartTaker taker(run.scratch + fixed_bytes - (worker + 1) * worker_bytes);
+  return TakeWorker(*this, taker);
 }
 
 template <typename T>
-TileStrip<T> TileGeometry<T>::StripOf(const TileWorker<T>& w, int64_t index,
-                                      IndexRange queries) const {
+TileStrip<T> TileGeometry<T>::StripOf(const TileWorker<T>& w, int64_t slot,
+                                      int64_t index, IndexRange queries) const {
   const int64_t rows = strip_rows;
   const int64_t begin = queries.begin + index * rows;
-  T* state = w.state + index * rows;
+  T* state = w.state + slot * rows;
   return {{begin, std::min(begin + rows, queries.end)},
-          w.q + index * rows * depth,
-          w.out + index * rows * columns,
-          {state, state + block_queries, state + 2 * block_queries}};
+          w.q + slot * rows * depth,
+          w.out + slot * rows * columns,
+          {state, state + block_queries, state + 2 * block_queries},
+          w.unusual + slot};
 }
 
 template <typename T>
@@ -148,15 +195,16 @@ TileWave TileGeometry<T>::NextWave(const Problem& p, const KernelRun& run,
     if (index >= heads) break;
     const Sequence sequence = p.SequenceOf(run.sequences[index / p.kv_heads]);
     const HeldBlocks blocks(sequence, kKeysPerBlock<T>);
-    const int64_t bytes = PackedBytes(blocks.keys);
+    const int64_t bytes = own() ? 0 : PackedBytes(blocks.keys);
     if (bytes > room - used) break;
-    const int64_t query_blocks = CeilDiv(sequence.query_length, block_queries);
+    const int64_t query_blocks =
+        own() ? 1 : CeilDiv(sequence.query_length, block_queries);
     Heads(run)[wave.heads] = {sequence,     blocks,     index % p.kv_heads,
                               query_blocks, wave.packs, wave.query_blocks,
                               used};
     used += bytes;
-    wave.packs += blocks.count;
-    wave.query_blocks += p.group() * query_blocks;
+    wave.packs += own() ? 0 : blocks.count;
+    wave.query_blocks += own() ? 1 : p.group() * query_blocks;
   }
   return wave;
 }

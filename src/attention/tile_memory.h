@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "attention/kernel_list.h"
 #include "attention/kernels/flash_ops.h"
 #include "attention/mask/key_bits.h"
 #include "attention/pack.h"
 #include "attention/problem.h"
+#include "attention/rows_ahead.h"
 #include "attention/workload.h"
 
 namespace regard::inline v0 {
@@ -41,6 +43,7 @@ struct PackedHead {
   T* keys;
   T* values;
   ValueClass* classes;  // of the values of each held block
+  bool one_block;       // the one that a task holds, not all held ones
 };
 
 // A few queries: their packed rows, their part of the output, their state.
@@ -50,23 +53,42 @@ struct TileStrip {
   T* q;
   T* out;
   RowState<T> state;
+  uint8_t* unusual;  // whether it has met values that are not ordinary
   int64_t rows() const { return queries.end - queries.begin; }
+};
+
+// What a task knows.
+template <typename T>
+struct TileTask {
+  // Of one that packs for itself:
+  int64_t held = -1;  // the block that it has packed; -1: none
+  // Values that are read where they lie: row 0, and elements from row to row.
+  // Their classes aren't known: a row of the output that is not exact leads to
+  // another try with packed ones, unless all values turn out to be ordinary.
+  const T* values = nullptr;
+  int64_t row_step = 0;
+  bool ordinary = false;  // known to be
+  // What will be needed next.
+  LinesAhead lines;
 };
 
 // A worker's memory.
 template <typename T>
 struct TileWorker {
-  T* q;              // [strips][D][strip_rows]
-  T* out;            // [strips][strip_rows][columns]
-  T* state;          // max, sum, factor of every row
-  T* refined;        // [columns]
-  T* scores;         // [strip_rows][kScoreStride]
-  T* largest;        // [strip_rows], of a strip's scores
-  T* bias;           // [kKeysPerBlock]
-  IndexRange* runs;  // [kWordsPerBlock]
-  uint64_t* bits;    // [strip_rows][kWordsPerBlock]
-  uint8_t* visible;  // [kKeysPerBlock]
-  uint8_t* hidden;   // [strip_rows][kKeysPerBlock]
+  T* q;                  // [strips][D][strip_rows]
+  T* out;                // [strips][strip_rows][columns]
+  T* state;              // max, sum, factor of every row
+  T* refined;            // [columns]
+  T* scores;             // [strip_rows][kScoreStride]
+  T* largest;            // [strip_rows], of a strip's scores
+  T* bias;               // [kKeysPerBlock]
+  IndexRange* runs;      // [kWordsPerBlock]
+  uint64_t* bits;        // [strip_rows][kWordsPerBlock]
+  uint8_t* visible;      // [kKeysPerBlock]
+  uint8_t* hidden;       // [strip_rows][kKeysPerBlock]
+  uint8_t* unusual;      // [strips]
+  PackedHead<T> packed;  // of a task that packs for itself
+  TileTask<T>* task;
 };
 
 // Sizes of the packed copies and of each worker's memory, in elements of T
@@ -76,21 +98,31 @@ struct TileWorker {
 // all query heads of the group. They are packed for a wave of kv heads at a
 // time, of any sequences, so that scratch stays near kWaveBytes, and linear in
 // the length always.
+//
+// Where a kv head has few queries, they are one task, which packs a key block,
+// uses it, and goes on to the next one: what is packed stays in the
+// second-level cache, and memory is read while the task computes.
 template <typename T>
 struct TileGeometry {
+  // For a run in so much scratch; without a limit what a plan takes, enough for
+  // every smaller workload.
   TileGeometry(const Problem& problem, const Workload& work,
-               const FlashOps<T>& ops, int threads);
+               const FlashOps<T>& ops, int threads,
+               int64_t limit = std::numeric_limits<int64_t>::max());
 
+  int64_t own_keys;       // of a block that a task packs for itself; or 0
   int64_t block_queries;  // whole strips
   int64_t strip_rows;
   int64_t columns;      // Dv, rounded up to whole vectors
   int64_t depth;        // cells of D
   int64_t panel, pair;  // keys of a panel; elements of a cell
-  int64_t worker_elements;
   int64_t worker_bytes;
   int64_t most_heads;     // of a wave
   int64_t fixed_bytes;    // beside what is packed
   int64_t scratch_bytes;  // with room for a good wave
+
+  // Whether a task packs for itself.
+  bool own() const { return own_keys > 0; }
 
   // What is packed of one kv head: keys, values, the classes of its blocks.
   int64_t PackedKeys(int64_t keys) const;
@@ -103,11 +135,16 @@ struct TileGeometry {
   }
   PackedHead<T> Packed(const KernelRun& run, const TileHead& head) const;
   TileWorker<T> WorkerOf(const KernelRun& run, int worker) const;
-  TileStrip<T> StripOf(const TileWorker<T>& worker, int64_t index,
+  // The strip in slot `slot` of the worker's memory: strip `index` of
+  // `queries`.
+  TileStrip<T> StripOf(const TileWorker<T>& worker, int64_t slot, int64_t index,
                        IndexRange queries) const;
   // As many heads from this one on as there is memory for.
   TileWave NextWave(const Problem& problem, const KernelRun& run,
                     int64_t first_head) const;
+
+ private:
+  void SetWorkers(int threads);
 };
 
 }  // namespace regard::inline v0

@@ -54,6 +54,7 @@ struct ScoresArgs {
   T* s;
   T* largest;              // nullptr: not asked for
   const RowsAhead* ahead;  // two
+  LinesAhead* lines;
 };
 
 template <int kRows, int kVectors, class D, typename T, class V>
@@ -67,19 +68,33 @@ HWY_INLINE void StoreScores(D d, const V (&sums)[kRows][kVectors], T* s) {
   }
 }
 
+// Products of q and k that fetch `lines` meanwhile.
+template <class Cells, int kRows, int kVectors, class D, typename T, class V>
+HWY_INLINE void ScoreProducts(D d, const T* q, const T* k, int64_t depth,
+                              LinesAhead& lines, V (&sums)[kRows][kVectors]) {
+  while (depth > 0) {
+    const int64_t steps = lines.Begin(depth);
+    Products<Cells, kRows, kVectors, 1, kStripRows>(d, q, k, kPanel<T>, steps,
+                                                    sums);
+    q += steps * kStripRows;
+    k += steps * kPanel<T>;
+    depth -= steps;
+  }
+}
+
 // sums += what is left of a product after its first piece, which is in sums.
 template <class Cells, int kRows, int kVectors, class D, typename T, class V>
 HWY_INLINE void AddPieces(D d, const T* q, const T* k, int64_t depth,
-                          int64_t pieces, T* s, V (&sums)[kRows][kVectors]) {
+                          int64_t pieces, T* s, LinesAhead& lines,
+                          V (&sums)[kRows][kVectors]) {
   constexpr int64_t kLanes = HWY_LANES(T);
   for (int64_t piece = 1; piece < pieces; ++piece) {
     const int64_t begin = depth * piece / pieces;
     const int64_t end = depth * (piece + 1) / pieces;
     StoreScores(d, sums, s);
     ClearSums(d, sums);
-    Products<Cells, kRows, kVectors, 1, kStripRows>(
-        d, q + begin * kStripRows, k + begin * kPanel<T>, kPanel<T>,
-        end - begin, sums);
+    ScoreProducts<Cells>(d, q + begin * kStripRows, k + begin * kPanel<T>,
+                         end - begin, lines, sums);
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) {
       HWY_UNROLL(2)
@@ -95,16 +110,16 @@ HWY_INLINE void AddPieces(D d, const T* q, const T* k, int64_t depth,
 // each row and lane: the units that this takes have little else to do here.
 template <class Cells, int kRows, int kVectors, bool kPieces, typename T>
 HWY_INLINE void ScorePanel(const ScoresArgs<T>& a, const T* k, T* s,
-                           T* largest) {
+                           LinesAhead& lines, T* largest) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   const int64_t pieces = kPieces ? PiecesOf<Cells>(a.depth) : 1;
   ClearSums(d, sums);
-  Products<Cells, kRows, kVectors, 1, kStripRows>(
-      d, a.q, k, kPanel<T>, kPieces ? a.depth / pieces : a.depth, sums);
+  ScoreProducts<Cells>(d, a.q, k, kPieces ? a.depth / pieces : a.depth, lines,
+                       sums);
   if constexpr (kPieces) {
-    AddPieces<Cells>(d, a.q, k, a.depth, pieces, s, sums);
+    AddPieces<Cells>(d, a.q, k, a.depth, pieces, s, lines, sums);
   }
   StoreScores(d, sums, s);
   if (a.largest == nullptr) return;
@@ -149,17 +164,19 @@ struct ScoreStrip {
         hn::Store(hn::Set(d, MinusInfinity<T>()), d, largest + r * kLanes);
       }
       const T* k = a.k;
+      LinesAhead lines = *a.lines;
       int64_t i = 0;
       for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
-        ScorePanel<Cells, kRows, kPanelVectors, kPieces>(a, k, a.s + i,
+        ScorePanel<Cells, kRows, kPanelVectors, kPieces>(a, k, a.s + i, lines,
                                                          largest);
         k += a.depth * kPanel<T>;
         FetchAhead<kRows>(a.ahead[0], i, kPanel<T>);
         FetchAhead<kRows>(a.ahead[1], i, kPanel<T>);
       }
       if (i < a.count) {
-        ScorePanel<Cells, kRows, 1, kPieces>(a, k, a.s + i, largest);
+        ScorePanel<Cells, kRows, 1, kPieces>(a, k, a.s + i, lines, largest);
       }
+      *a.lines = lines;
       if (a.largest == nullptr) return;
       for (int r = 0; r < kRows; ++r) {
         const auto lanes = hn::Load(d, largest + r * kLanes);
@@ -171,9 +188,9 @@ struct ScoreStrip {
 
 template <class Cells, typename T>
 void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
-            T* s, T* largest, const RowsAhead (&ahead)[2]) {
+            T* s, T* largest, const RowsAhead (&ahead)[2], LinesAhead* lines) {
   WithRows<ScoreStrip<Cells, T>::template Rows>(
-      rows, ScoresArgs<T>{q, k, depth, count, s, largest, ahead});
+      rows, ScoresArgs<T>{q, k, depth, count, s, largest, ahead, lines});
 }
 
 template <typename T>
@@ -182,7 +199,7 @@ struct AccumulateArgs {
   const T* v;
   int64_t skipped;
   KeyRuns runs;
-  int64_t panel_rows, columns;
+  int64_t panel_rows, row_step, columns;
   const T* factor;
   T* out;
 };
@@ -195,12 +212,13 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   ClearSums(d, sums);
+  const int64_t step = a.row_step != 0 ? a.row_step : kVectors * kLanes;
   for (int64_t i = 0; i < a.runs.count; ++i) {
     const IndexRange run = a.runs.at[i];
     const int64_t first = (a.skipped + run.begin) / Cells::kPair;
     Products<Cells, kRows, kVectors, kScoreStride<T>, 1>(
-        d, a.p + run.begin / Cells::kPair, v + first * kVectors * kLanes,
-        kVectors * kLanes, (run.end - run.begin) / Cells::kPair, sums);
+        d, a.p + run.begin / Cells::kPair, v + first * step, step,
+        (run.end - run.begin) / Cells::kPair, sums);
   }
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
@@ -222,7 +240,8 @@ struct AccumulateStrip {
       int64_t column = 0;
       for (; column + kPanel<T> <= a.columns; column += kPanel<T>) {
         AccumulatePanel<Cells, kRows, kPanelVectors>(a, v, a.out + column);
-        v += a.panel_rows / Cells::kPair * kPanel<T>;
+        v += a.row_step != 0 ? kPanel<T>
+                             : a.panel_rows / Cells::kPair * kPanel<T>;
       }
       if (column < a.columns)
         AccumulatePanel<Cells, kRows, 1>(a, v, a.out + column);
@@ -232,11 +251,11 @@ struct AccumulateStrip {
 
 template <class Cells, typename T>
 void Accumulate(int64_t rows, const T* p, const T* v, int64_t skipped,
-                const KeyRuns& runs, int64_t panel_rows, int64_t columns,
-                const T* factor, T* out) {
+                const KeyRuns& runs, int64_t panel_rows, int64_t row_step,
+                int64_t columns, const T* factor, T* out) {
   WithRows<AccumulateStrip<Cells, T>::template Rows>(
-      rows,
-      AccumulateArgs<T>{p, v, skipped, runs, panel_rows, columns, factor, out});
+      rows, AccumulateArgs<T>{p, v, skipped, runs, panel_rows, row_step,
+                              columns, factor, out});
 }
 
 // One row and one vector of columns, in the same order of additions as above; a
@@ -336,8 +355,14 @@ void Weights(T* s, int64_t count, T log2_scale, T max, T sum) {
 }
 
 template <typename T>
-void Finish(T* out, int64_t columns, T sum) {
+bool Finish(T* out, int64_t columns, T sum) {
+  const hn::ScalableTag<T> d;
   DivideBySum(out, columns, sum);
+  auto zero = hn::Zero(d);  // or NaN
+  for (int64_t i = 0; i < columns; i += HWY_LANES(T)) {
+    zero = hn::MulAdd(hn::Load(d, out + i), hn::Zero(d), zero);
+  }
+  return hn::AllTrue(d, hn::Eq(zero, hn::Zero(d)));
 }
 
 template <typename T, class Cells = PlainCells, class Visible = VisibleCells<T>>

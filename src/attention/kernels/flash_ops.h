@@ -52,9 +52,11 @@ struct FlashOps {
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
   // [depth][panel]; count is a multiple of lanes. `largest`, unless nullptr,
   // has room for strip_rows and gets the largest score of each row, or what is
-  // left without a NaN. Fetches as many rows and keys of `ahead`.
+  // left without a NaN. Fetches as many rows and keys of `ahead`,
+  // and some `lines`.
   void (*scores)(int64_t rows, const T* q, const T* k, int64_t depth,
-                 int64_t count, T* s, T* largest, const RowsAhead (&ahead)[2]);
+                 int64_t count, T* s, T* largest, const RowsAhead (&ahead)[2],
+                 LinesAhead* lines);
   // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
   void (*cap)(T* s, int64_t count, T scale, T cap);
   // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN; never
@@ -85,11 +87,12 @@ struct FlashOps {
                        const DropoutRow& row);
   // out[r] = out[r] * factor[r] + p[r] . v over the runs, which may begin and
   // end at any even key: v column panels of `panel_rows` rows each, of which
-  // the first `skipped` are not meant; out [rows][columns], columns a multiple
-  // of lanes.
+  // the first `skipped` are not meant, or, where row_step is not 0, rows that
+  // lie so far apart, in no panels and not in pairs, of which runs may have any
+  // number; out [rows][columns], columns a multiple of lanes.
   void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
-                     const KeyRuns& runs, int64_t panel_rows, int64_t columns,
-                     const T* factor, T* out);
+                     const KeyRuns& runs, int64_t panel_rows, int64_t row_step,
+                     int64_t columns, const T* factor, T* out);
   // The same, leaving out row r's key i where hidden[r * kKeysPerBlock + i].
   void (*accumulate_visible)(int64_t rows, const T* p, const T* v,
                              int64_t skipped, const KeyRuns& runs,
@@ -103,8 +106,8 @@ struct FlashOps {
                              const T* factor, const uint8_t* hidden, T* out);
   // s[i] = 2^(log2_scale * (s[i] - max)) / sum; 0 for an empty row.
   void (*weights)(T* s, int64_t count, T log2_scale, T max, T sum);
-  // out[i] / sum; 0 for an empty row.
-  void (*finish)(T* out, int64_t columns, T sum);
+  // out[i] / sum; 0 for an empty row. Returns whether all of it is finite.
+  bool (*finish)(T* out, int64_t columns, T sum);
 };
 
 // nullptr where the instruction set has no vectors (SCALAR, EMU128).

@@ -174,8 +174,9 @@ TYPED_TEST(FlashOpsTest, LargestScoresOfAStrip) {
           SCOPED_TRACE(target.name + ", D " + std::to_string(depth) + ", " +
                        std::to_string(rows) + " rows");
           const int64_t count = vectors * ops.lanes;
+          LinesAhead lines;
           ops.scores(rows, strip.q.data(), strip.k.data(), depth, count,
-                     strip.s.data(), strip.largest.data(), {});
+                     strip.s.data(), strip.largest.data(), {}, &lines);
           for (int64_t r = 0; r < rows; ++r) {
             const T* s = strip.s.data() + r * kScoreStride<T>;
             EXPECT_EQ(strip.largest.data()[r], *std::max_element(s, s + count));
@@ -197,8 +198,9 @@ TYPED_TEST(FlashOpsTest, SoftmaxIsTheSameWithLargestScoresGiven) {
     std::vector<std::vector<T>> results;
     for (const bool given : {false, true}) {
       Strip<T> strip(ops, 64);
+      LinesAhead lines;
       ops.scores(rows, strip.q.data(), strip.k.data(), 64, count,
-                 strip.s.data(), strip.largest.data(), {});
+                 strip.s.data(), strip.largest.data(), {}, &lines);
       std::vector<T> state(static_cast<size_t>(3 * rows), T{0.5});
       ops.softmax(rows, strip.s.data(), {&all, 1}, T(0.3),
                   given ? strip.largest.data() : nullptr,

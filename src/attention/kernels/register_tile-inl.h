@@ -82,7 +82,7 @@ HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
     V loaded[kVectors];
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) {
-      loaded[v] = hn::Load(d, right + v * kLanes);
+      loaded[v] = hn::LoadU(d, right + v * kLanes);
     }
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) {
