@@ -125,6 +125,16 @@ HWY_INLINE V Exp2Step(D d, V x, V power) {
 #define REGARD_EXP2_TABLE 0
 #endif
 
+// The larger of both; NaN where x is.
+template <class V>
+HWY_INLINE V NotBelow(V lowest, V x) {
+#if HWY_ARCH_X86
+  return hn::Max(lowest, x);  // the second operand where one is NaN
+#else
+  return hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
+#endif
+}
+
 // 2^(scale * x) for x <= 0, within 2 ulp; 1 for 0, 0 for -infinity, NaN for
 // NaN. Below 2^-126 (2^-1022) it is between 0 and that.
 template <typename T>
@@ -141,11 +151,10 @@ class ScaledExp2 {
         lowest_(hn::Set(D(), Constants::kLowest / (kTable ? scale : T{1}))) {}
 
   HWY_INLINE V operator()(V x) const {
-    // Max gives its second operand where there is a NaN.
 #if REGARD_EXP2_TABLE
-    if constexpr (kTable) return FromTable(hn::Max(lowest_, x));
+    if constexpr (kTable) return FromTable(NotBelow(lowest_, x));
 #endif
-    return FromPolynomial(hn::Max(lowest_, hn::Mul(x, scale_)));
+    return FromPolynomial(NotBelow(lowest_, hn::Mul(x, scale_)));
   }
 
  private:

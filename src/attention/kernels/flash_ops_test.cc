@@ -85,8 +85,8 @@ std::vector<T> Exponents() {
   }
   std::uniform_real_distribution<T> any(lowest, 0);
   std::uniform_real_distribution<T> small(-2, 0);
-  for (int i = 0; i < 200'000; ++i) all.push_back(any(random));
-  for (int i = 0; i < 200'000; ++i) all.push_back(small(random));
+  for (int i = 0; i < 50'000; ++i) all.push_back(any(random));
+  for (int i = 0; i < 50'000; ++i) all.push_back(small(random));
   for (int i = 0; i < 100; ++i) all.push_back(-std::ldexp(small(random), -i));
   std::erase_if(all, [&](T x) { return x > 0 || x < lowest; });
   return all;
