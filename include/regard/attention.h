@@ -144,7 +144,7 @@ struct AttentionResult {
 
 // Empty rows (no visible key) give out 0, weights 0, lse -infinity. What a mask
 // hides has no effect, NaN included. Same instruction set, same bits: for any
-// number of threads, batch, strides. (Up to 32 queries and more are served by
+// number of threads, batch, strides. (Up to 16 queries and more are served by
 // two kernels, whose last bits differ.)
 //
 // Error (kArgument) naming argument, shapes and rule; (kMemory) before anything
@@ -177,7 +177,7 @@ struct TileCounts {
 // number of times on problems of the same types, heads and head sizes, with any
 // mask, bias and scale, that are no larger: no more sequences, none of more
 // queries than the longest, none of more keys than storage can hold (capacity,
-// pages of a row of the table). So one plan serves a growing cache. Up to 32
+// pages of a row of the table). So one plan serves a growing cache. Up to 16
 // queries and more are served by different kernels: a plan for packed
 // sequences of more has both, other plans have one. Run allocates nothing, and
 // is not to be called from two threads at once on one plan.

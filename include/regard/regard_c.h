@@ -466,7 +466,7 @@ REGARD_API void regard_plan_destroy(regard_plan* plan);
  * with any mask, bias and scale, that are no larger: no more sequences, none of
  * more queries than the longest, none of more keys than storage can hold
  * (capacity, pages of a row of the table). So one plan serves a growing cache.
- * Up to 32 queries and more are served by different kernels: a plan for
+ * Up to 16 queries and more are served by different kernels: a plan for
  * packed sequences of more has both, other plans have one. Allocates nothing.
  */
 REGARD_API regard_status regard_plan_run(regard_plan* plan,

@@ -82,15 +82,15 @@ TEST_F(PlanTest, ShortQueriesAreReadInPlace) {
   SKIP_WITHOUT_VECTORS();
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const int64_t heads : {1, 2, 64}) {
-      for (const int64_t queries : {1, 32, 33}) {
+      for (const int64_t queries : {1, 16, 17}) {
         const Tensor q(dtype, {3, heads, queries, 40});
         const Tensor k(dtype, {3, 1, 600, 40});
         problem_.q = q;
         problem_.k = problem_.v = k;
         const AttentionPlan plan(problem_);
-        EXPECT_EQ(plan.kernel(), queries <= 32 ? "decode" : "flash");
-        if (queries <= 32) continue;
-        EXPECT_THAT(plan.Describe(), HasSubstr("decode: 33 queries"));
+        EXPECT_EQ(plan.kernel(), queries <= 16 ? "decode" : "flash");
+        if (queries <= 16) continue;
+        EXPECT_THAT(plan.Describe(), HasSubstr("decode: 17 queries"));
       }
     }
   }
@@ -183,7 +183,7 @@ TEST_F(PlanTest, TheDotProductOfBF16) {
   }
   EXPECT_EQ(AttentionPlan(problem_, {.kernel = "flash"}).instruction_set(),
             has ? "AVX3" : usable.front());
-  problem_.q = brain.view().Slice(2, 0, 32);
+  problem_.q = brain.view().Slice(2, 0, 16);
   EXPECT_EQ(AttentionPlan(problem_).kernel(), "decode");
 }
 
@@ -306,7 +306,7 @@ TEST_F(PlanTest, RunRefusesWhatIsLarger) {
   p.q = two.view().Slice(0, 0, 1);
   p.k = p.v = keys.view().Slice(0, 0, 1);
   EXPECT_EQ(message(p), "no error");
-  p.q = two.view().Slice(0, 0, 1).Slice(2, 0, 32);
+  p.q = two.view().Slice(0, 0, 1).Slice(2, 0, 16);
   EXPECT_THAT(message(p),
               HasSubstr("two kernels, of which the plan has flash"));
   p = problem_;
@@ -323,9 +323,9 @@ TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
   const AttentionPlan plan(problem_);
   EXPECT_EQ(plan.kernel(), "decode+flash");
   EXPECT_THAT(plan.Describe(),
-              HasSubstr("decode: chosen for up to 32 queries\n"
+              HasSubstr("decode: chosen for up to 16 queries\n"
                         "flash_bf16: q is f32, not bf16\n"
-                        "flash: chosen for more than 32 queries\n"
+                        "flash: chosen for more than 16 queries\n"
                         "reference: slower than flash"));
   EXPECT_THAT(plan.Describe(), HasSubstr("tiles: decode: "));
   const std::string narrowest = BuiltInstructionSets().back();

@@ -10,7 +10,7 @@ namespace regard::inline v0 {
 // Up to this query length the plan prefers it: packing keys and values, which
 // the other kernels do, costs more than it gains (docs/benchmarking.md). Asked
 // by name, it serves any.
-inline constexpr int64_t kShortQueryLength = 32;
+inline constexpr int64_t kShortQueryLength = 16;
 
 std::string DecodeRefusal(const KernelRequest& request);
 KernelNeeds DecodeNeeds(const KernelRequest& request);
