@@ -102,6 +102,8 @@ def table(counts_of_threads):
 
 def shrunk(row):
     """For --quick: the same forms at lengths that take no time."""
+    if row.lk <= 512:
+        return row
     return dataclasses.replace(row, lq=max(1, row.lq // 32),
                                lk=max(2, row.lk // 32))
 
