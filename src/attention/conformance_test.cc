@@ -133,7 +133,7 @@ class Truth {
 };
 
 bool RoundsWeights(const KernelOnTarget& kernel) {
-  return kernel.kernel == "flash_bf16";
+  return TypeFor(kernel.kernel) == DType::kBF16;
 }
 
 // One kernel, into guarded outputs of odd layouts.

@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 
+#include "attention/decode_rows.h"
 #include "attention/output_row.h"
 #include "attention/pack.h"
 #include "attention/row_check.h"
@@ -23,20 +24,6 @@
 namespace regard::inline v0 {
 
 namespace {
-
-// Keys from `key` to the next multiple of kCopiedRows: where sums are cut
-// depends on positions only.
-int64_t ToPieceEnd(int64_t key) { return kCopiedRows - key % kCopiedRows; }
-
-// Values of a few keys that follow each other in memory.
-template <typename T>
-struct ValueRows {
-  const StoredOps<T>* ops;
-  const std::byte* first;
-  int64_t stride, row_bytes;  // from row to row, in elements and in bytes
-  int64_t count, columns;
-  const std::byte* Row(int64_t i) const { return first + i * row_bytes; }
-};
 
 template <typename T>
 class DecodeLoop {
@@ -78,7 +65,6 @@ class DecodeLoop {
                          const Worker& worker) const;
   void FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
                 const Worker& worker) const;
-  const StoredOps<T>* InPlace(const Rows& rows, int64_t columns) const;
   void Products(const Unit& unit, IndexRange rows, IndexRange keys, T* s,
                 const Worker& worker) const;
   ScoreRow ScoreRowOf(const Unit& unit, int64_t row) const;
@@ -86,7 +72,8 @@ class DecodeLoop {
             T* s) const;
 
   // Consumers.
-  void Drop(const Unit& unit, IndexRange rows, IndexRange span,
+  template <typename Op>
+  void Drop(const Unit& unit, IndexRange rows, IndexRange span, Op drop,
             const Worker& worker) const;
   void PackRows(const Unit& unit, const Worker& worker) const;
   void Forward(const Unit& unit, IndexRange rows, int64_t block,
@@ -199,6 +186,7 @@ void DecodeLoop<T>::PackRows(const Unit& unit, const Worker& w) const {
     const T factor = static_cast<T>(terms_.scale().folded);
     for (int64_t d = 0; d < p_.head_size; ++d) to[d] *= factor;
     std::fill(to + p_.head_size, to + geometry_.depth, T{0});
+    if (decode_.pairs) decode_.pair_up(to, geometry_.depth);
   }
 }
 
@@ -292,37 +280,18 @@ void DecodeLoop<T>::FindRuns(const Unit& unit, IndexRange rows, IndexRange keys,
   *w.run_count = count;
 }
 
-// How rows can be read where they lie; nullptr where they have to be copied.
-template <typename T>
-const StoredOps<T>* DecodeLoop<T>::InPlace(const Rows& rows,
-                                           int64_t columns) const {
-  const bool whole = columns % decode_.lanes == 0;
-  return rows.column_stride == 1 && (decode_.reads_tails || whole)
-             ? decode_.For(rows.dtype)
-             : nullptr;
-}
-
 template <typename T>
 void DecodeLoop<T>::Products(const Unit& unit, IndexRange rows, IndexRange keys,
                              T* s, const Worker& w) const {
   const Rows k = p_.Keys(unit.sequence, unit.kv_head);
-  const int64_t depth = geometry_.depth;
-  const T* q = w.q + (rows.begin - unit.rows.begin) * depth;
-  const int64_t count = rows.end - rows.begin;
-  if (const StoredOps<T>* ops = InPlace(k, p_.head_size)) {
-    for (int64_t end, j = keys.begin; j < keys.end; j = end) {
-      end = k.RunEnd(j, keys.end);
-      ops->scores(count, q, depth, k.At(j), k.row_stride, p_.head_size, end - j,
-                  s + (j - keys.begin));
-    }
-    return;
-  }
-  for (int64_t j = keys.begin; j < keys.end; j += kCopiedRows) {
-    const int64_t copied = std::min(kCopiedRows, keys.end - j);
-    CopyRows(k, j, copied, p_.head_size, depth, w.copied);
-    decode_.same->scores(count, q, depth, w.copied, depth, depth, copied,
-                         s + (j - keys.begin));
-  }
+  const int64_t stride = geometry_.depth;
+  const T* q = w.q + (rows.begin - unit.rows.begin) * stride;
+  const Rows v = p_.Values(unit.sequence, unit.kv_head);
+  DecodeRows<T>(decode_, k, p_.head_size, w.copied, v.At(keys.begin))
+      .ForEach(keys, [&](int64_t j, const StoredRun<T>& run) {
+        run.ops->scores(rows.end - rows.begin, q, stride, run.rows, run.columns,
+                        run.count, s + (j - keys.begin));
+      });
 }
 
 template <typename T>
@@ -342,15 +311,17 @@ void DecodeLoop<T>::Hide(const Unit& unit, int64_t row, IndexRange span,
 
 // ---------------------------------------------------------------- consumers
 
-// Dropout on the weights of some rows, where there is some.
+// Dropout on the weights of some rows, where there is some, as `drop` of
+// FlashOps or as drop_weights.
 template <typename T>
+template <typename Op>
 void DecodeLoop<T>::Drop(const Unit& unit, IndexRange rows, IndexRange span,
-                         const Worker& w) const {
+                         Op drop, const Worker& w) const {
   for (int64_t r = rows.begin; p_.dropout != nullptr && r < rows.end; ++r) {
-    ops_.drop(w.scores + (r - rows.begin) * kScoreStride<T>,
-              {0, span.end - span.begin}, span.begin,
-              DropoutRowOf(*p_.dropout, unit.sequence.index, HeadOfRow(unit, r),
-                           QueryOfRow(unit, r)));
+    drop(w.scores + (r - rows.begin) * kScoreStride<T>,
+         {0, span.end - span.begin}, span.begin,
+         DropoutRowOf(*p_.dropout, unit.sequence.index, HeadOfRow(unit, r),
+                      QueryOfRow(unit, r)));
   }
 }
 
@@ -365,12 +336,12 @@ void DecodeLoop<T>::Forward(const Unit& unit, IndexRange rows, int64_t block,
   ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale, nullptr,
                {part.max + at, part.sum + at, w.factor});
   if (!outputs_.out.given()) return;
-  Drop(unit, rows, span, w);
+  Drop(unit, rows, span, ops_.drop, w);
 
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
-  ForValues(unit, span, w, [&](int64_t i, const ValueRows<T>& v) {
-    v.ops->accumulate(count, w.scores + i, v.first, v.stride, v.count,
+  ForValues(unit, span, w, [&](int64_t i, const StoredRun<T>& v) {
+    v.ops->accumulate(count, w.scores + i / decode_.pair(), v.rows, v.count,
                       v.columns, out, geometry_.columns);
   });
   // A hidden value that isn't finite must not even be multiplied by 0.
@@ -386,26 +357,18 @@ template <typename Add>
 void DecodeLoop<T>::ForValues(const Unit& unit, IndexRange span,
                               const Worker& w, const Add& add) const {
   const Rows v = p_.Values(unit.sequence, unit.kv_head);
-  const StoredOps<T>* in_place = InPlace(v, p_.value_size);
-  const int64_t width = geometry_.columns;
+  // What comes next is likely to be the next block.
+  const int64_t next = RoundUp(span.end, kKeysPerBlock<T>);
+  const void* after = nullptr;
+  if (next < unit.sequence.key_length) {
+    after = p_.Keys(unit.sequence, unit.kv_head).At(next);
+  }
+  const DecodeRows<T> values(decode_, v, p_.value_size, w.copied, after);
   for (const IndexRange& run :
        std::span(w.runs, static_cast<size_t>(*w.run_count))) {
-    for (int64_t end, j = run.begin; j < run.end; j = end) {
-      ValueRows<T> values;
-      if (in_place != nullptr) {
-        end = v.RunEnd(j, run.end);
-        values = {in_place,     v.At(j),
-                  v.row_stride, v.row_stride * v.item_size,
-                  end - j,      p_.value_size};
-      } else {
-        end = std::min(j + ToPieceEnd(j), run.end);
-        CopyRows(v, j, end - j, p_.value_size, width, w.copied);
-        values = {decode_.same, reinterpret_cast<const std::byte*>(w.copied),
-                  width,        width * static_cast<int64_t>(sizeof(T)),
-                  end - j,      width};
-      }
-      add(j - span.begin, values);
-    }
+    values.ForPairs(run, [&](int64_t j, const StoredRun<T>& some) {
+      add(j - span.begin, some);
+    });
   }
 }
 
@@ -423,13 +386,13 @@ void DecodeLoop<T>::SelectedValues(const Unit& unit, IndexRange rows,
   const IndexRange all = {0, span.end - span.begin};
   ops_.softmax(count, w.scores, {&all, 1}, terms_.scale().log2_scale, nullptr,
                {part.max + at, part.sum + at, w.factor});
-  Drop(unit, rows, span, w);
+  Drop(unit, rows, span, ops_.drop, w);
   T* out = part.out + at * geometry_.columns;
   std::fill(out, out + count * geometry_.columns, T{0});
-  ForValues(unit, span, w, [&](int64_t i, const ValueRows<T>& v) {
+  ForValues(unit, span, w, [&](int64_t i, const StoredRun<T>& v) {
     for (int64_t r = 0; r < count; ++r) {
-      v.ops->accumulate_visible(w.scores + r * kScoreStride<T> + i, v.first,
-                                v.stride, v.count, v.columns,
+      const T* weights = w.scores + r * kScoreStride<T> + i / decode_.pair();
+      v.ops->accumulate_visible(weights, v.rows, v.count, v.columns,
                                 w.hidden + r * kKeysPerBlock<T> + i,
                                 out + r * geometry_.columns);
     }
@@ -453,6 +416,12 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
                            const Worker& w) const {
   PackRows(unit, w);
   std::fill(w.refined, w.refined + geometry_.columns, -T{0});
+  std::fill(w.piece, w.piece + geometry_.columns, -T{0});
+  int64_t piece_end = 0;  // of the keys whose sum is in `piece`
+  const auto add_piece = [&] {
+    for (int64_t e = 0; e < geometry_.columns; ++e) w.refined[e] += w.piece[e];
+    std::fill(w.piece, w.piece + geometry_.columns, -T{0});
+  };
   for (int64_t i = 0; i < unit.blocks.count; ++i) {
     const int64_t block = unit.blocks.BlockOf(i);
     const IndexRange span = Scores(unit, {row, row + 1}, block, w);
@@ -460,18 +429,22 @@ void DecodeLoop<T>::Refine(const Unit& unit, int64_t row, T max, T sum,
     const int64_t count = span.end - span.begin;
     MarkHidden(1, count, w);
     ops_.weights(w.scores, count, terms_.scale().log2_scale, max, sum);
-    Drop(unit, {row, row + 1}, span, w);
-    const auto add = [&](int64_t i, const ValueRows<T>& v) {
+    Drop(unit, {row, row + 1}, span, ops_.drop_weights, w);
+    const auto add = [&](int64_t i, const StoredRun<T>& v) {
       for (int64_t end, j = 0; j < v.count; j = end) {
-        end = std::min(v.count, j + ToPieceEnd(span.begin + i + j));
-        std::fill(w.piece, w.piece + geometry_.columns, -T{0});
-        v.ops->accumulate_visible(w.scores + i + j, v.Row(j), v.stride, end - j,
+        const int64_t key = span.begin + i + j;
+        if (key >= piece_end) {
+          add_piece();
+          piece_end = key + ToPieceEnd(key);
+        }
+        end = std::min(v.count, j + piece_end - key);
+        v.ops->accumulate_weights(w.scores + i + j, v.From(j), end - j,
                                   v.columns, w.hidden + i + j, w.piece);
-        for (int64_t e = 0; e < v.columns; ++e) w.refined[e] += w.piece[e];
       }
     };
     ForValues(unit, span, w, add);
   }
+  add_piece();
   for (int64_t e = 0; e < p_.value_size; ++e) {
     if (!IsExact(w.out + e, 1, sum)) w.out[e] = w.refined[e];
   }

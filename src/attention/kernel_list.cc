@@ -7,8 +7,9 @@
 namespace regard::inline v0 {
 
 std::span<const Kernel> Kernels() {
-  static constexpr Kernel kKernels[] = {kDecodeKernel, kFlashBF16Kernel,
-                                        kFlashKernel, kReferenceKernel};
+  static constexpr Kernel kKernels[] = {kDecodeBF16Kernel, kDecodeKernel,
+                                        kFlashBF16Kernel, kFlashKernel,
+                                        kReferenceKernel};
   return kKernels;
 }
 

@@ -184,7 +184,17 @@ TEST_F(PlanTest, TheDotProductOfBF16) {
   EXPECT_EQ(AttentionPlan(problem_, {.kernel = "flash"}).instruction_set(),
             has ? "AVX3" : usable.front());
   problem_.q = brain.view().Slice(2, 0, 16);
-  EXPECT_EQ(AttentionPlan(problem_).kernel(), "decode");
+  const AttentionPlan few(problem_);
+  EXPECT_EQ(few.kernel(), has ? "decode_bf16" : "decode");
+  EXPECT_THAT(few.Describe(),
+              HasSubstr(has ? "decode: slower than decode_bf16"
+                            : "decode_bf16: no dot product of bf16"));
+  EXPECT_EQ(AttentionPlan(problem_, {.kernel = "decode"}).instruction_set(),
+            has ? "AVX3" : usable.front());
+  const Tensor half(DType::kF16, {1, 2, 100, 16});
+  problem_.v = half;
+  EXPECT_THAT(AttentionPlan(problem_).Describe(),
+              HasSubstr("decode_bf16: v is f16, not bf16"));
 }
 
 TEST_F(PlanTest, TheCapIsObeyed) {
@@ -323,7 +333,8 @@ TEST_F(PlanTest, LongAndShortSequencesHaveAKernelEach) {
   const AttentionPlan plan(problem_);
   EXPECT_EQ(plan.kernel(), "decode+flash");
   EXPECT_THAT(plan.Describe(),
-              HasSubstr("decode: chosen for up to 16 queries\n"
+              HasSubstr("decode_bf16: q is f32, not bf16\n"
+                        "decode: chosen for up to 16 queries\n"
                         "flash_bf16: q is f32, not bf16\n"
                         "flash: chosen for more than 16 queries\n"
                         "reference: slower than flash"));

@@ -37,7 +37,7 @@ struct Rows {
     return reinterpret_cast<const T*>(At(row));
   }
   // The end of the rows from `row` on, up to `end`, all of them there, that are
-  // row_stride apart.
+  // row_stride apart, and their scales scale_stride.
   int64_t RunEnd(int64_t row, int64_t end) const;
   // Whether rows can be read where they lie, as whole vectors of T.
   template <typename T>
@@ -77,7 +77,9 @@ inline int64_t Rows::RunEnd(int64_t row, int64_t end) const {
   }
   if (table == nullptr) return end;
   // Pages that lie one behind the other are one run.
-  const bool adjoin = page_stride == page_rows * row_stride;
+  const bool adjoin =
+      page_stride == page_rows * row_stride &&
+      (scales == nullptr || scale_page_stride == page_rows * scale_stride);
   int64_t slot = SlotOf(row);
   int64_t next = row + page_rows - slot % page_rows;
   while (adjoin && next < end && PageOf(slot + page_rows) == PageOf(slot) + 1) {

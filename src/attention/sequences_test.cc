@@ -11,11 +11,11 @@
 namespace regard::inline v0 {
 namespace {
 
-// Every kernel by name, and the plan's own choice, which differs from sequence
-// to sequence.
-std::vector<AttentionOptions> AllOptions() {
+// Every kernel for a type by name, and the plan's own choice, which differs
+// from sequence to sequence.
+std::vector<AttentionOptions> AllOptions(DType dtype) {
   std::vector<AttentionOptions> all;
-  for (const KernelOnTarget& kernel : AllKernels()) {
+  for (const KernelOnTarget& kernel : AllKernels(dtype)) {
     all.push_back(OptionsFor(kernel));
   }
   for (const std::string& isa : UsableInstructionSets()) {
@@ -28,8 +28,12 @@ struct Guarded {
   GuardedArray out, lse, weights;
   Guarded(const AttentionProblem& p, int64_t keys)
       : out(p.q.dtype, With(p, {p.v.shape[3]}), Layout::kHeadsInside),
-        lse(p.q.dtype, With(p, {}), Layout::kEverySecond),
-        weights(p.q.dtype, With(p, {keys}), Layout::kPaddedRows) {}
+        lse(ArithmeticOf(p.q.dtype), With(p, {}), Layout::kEverySecond),
+        weights(ArithmeticOf(p.q.dtype), With(p, {keys}), Layout::kPaddedRows) {
+  }
+  static DType ArithmeticOf(DType dtype) {
+    return dtype == DType::kF64 ? dtype : DType::kF32;
+  }
   static Dims With(const AttentionProblem& p,
                    std::initializer_list<int64_t> last) {
     Dims shape = {p.q.shape[0], p.q.shape[1], p.q.shape[2]};
@@ -71,13 +75,15 @@ INSTANTIATE_TEST_SUITE_P(Storages, SequencesTest,
 
 TEST_P(SequencesTest, AsAlone) {
   constexpr int kThreads[] = {1, 2, 3, 5, 8};
-  const std::vector<AttentionOptions> all = AllOptions();
+  constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF32,
+                              DType::kF64};
   for (uint64_t seed = 0; seed < 24; ++seed) {
-    const SequencesCase test(
-        {.seed = seed,
-         .dtype = seed % 4 == 3 ? DType::kF64 : DType::kF32,
-         .storage = GetParam(),
-         .packed_queries = seed % 3 != 2});
+    const DType dtype = kTypes[seed % 4];
+    const std::vector<AttentionOptions> all = AllOptions(dtype);
+    const SequencesCase test({.seed = seed,
+                              .dtype = dtype,
+                              .storage = GetParam(),
+                              .packed_queries = seed % 3 != 2});
     SCOPED_TRACE(test.description());
     // A third of them each, the reference, which is slow, too.
     for (size_t i = seed % 3; i < all.size(); i += 3) {

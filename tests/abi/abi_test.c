@@ -436,7 +436,7 @@ static void TestOptions(void) {
   CHECK_OK(regard_options_set_kernel(options, "fast"));
   CHECK_FAILS(regard_attend(f.problem, options, &f.out_view, NULL, NULL),
               REGARD_ERROR_ARGUMENT,
-              "\"fast\" is unknown: use one of decode, flash");
+              "\"fast\" is unknown: use one of decode_bf16, decode, flash");
   CHECK_OK(regard_options_set_kernel(options, NULL));
   CHECK_OK(regard_options_set_instruction_set(options, "AVX5"));
   CHECK_FAILS(regard_attend(f.problem, options, &f.out_view, NULL, NULL),

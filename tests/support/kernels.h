@@ -36,7 +36,8 @@ inline bool HasVectors(const std::string& instruction_set) {
 
 // The type that a kernel serves, where it serves one alone: else f32.
 inline DType TypeFor(const std::string& kernel) {
-  return kernel == "flash_bf16" ? DType::kBF16 : DType::kF32;
+  const bool bf16 = kernel == "flash_bf16" || kernel == "decode_bf16";
+  return bf16 ? DType::kBF16 : DType::kF32;
 }
 
 // The kernels of the list on every instruction set that they serve for q, k and

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tensor/convert.h"
 #include "tests/support/random.h"
 
 namespace regard::inline v0 {
@@ -15,6 +16,10 @@ void Fill(Tensor& tensor, const auto& value) {
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
     if (tensor.dtype() == DType::kF32) {
       tensor.AsMutable<float>()[i] = static_cast<float>(value());
+    } else if (tensor.dtype() == DType::kBF16) {
+      auto* halves =
+          static_cast<uint16_t*>(tensor.mutable_view().mutable_data());
+      halves[i] = BF16FromF32(static_cast<float>(value()));
     } else {
       tensor.AsMutable<double>()[i] = value();
     }

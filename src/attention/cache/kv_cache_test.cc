@@ -405,20 +405,31 @@ TEST(KvCacheTest, PositionsAreTrueAfterEviction) {
 
 // unsloth#8253: the same window on every path. Prompt and tokens through each
 // kind of cache, against one call over everything.
-class KvCacheDecodeTest : public testing::TestWithParam<KernelOnTarget> {};
+class KvCacheDecodeTest : public testing::TestWithParam<KernelOnTarget> {
+ protected:
+  static DType Type() { return TypeFor(GetParam().kernel); }
+  // The types of a cache that the kernel serves, beside q of Type().
+  static std::vector<DType> NarrowTypes() {
+    if (Type() == DType::kBF16) return {DType::kBF16};
+    return {DType::kBF16, DType::kF16};
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(Kernels, KvCacheDecodeTest,
-                         testing::ValuesIn(AllKernels()),
+                         testing::ValuesIn(KernelsOfAnyType()),
                          [](const auto& info) { return info.param.Name(); });
 
 TEST_P(KvCacheDecodeTest, AsOneCallOverEverything) {
   constexpr int64_t kKeys = 700, kPrompt = 560, kWindow = 90, kFirst = 3;
-  const KvCacheSizes sizes = {
-      .sequences = 1, .kv_heads = 2, .key_size = 24, .value_size = 20};
+  const KvCacheSizes sizes = {.sequences = 1,
+                              .kv_heads = 2,
+                              .key_size = 24,
+                              .value_size = 20,
+                              .dtype = Type()};
   Random random(10);
-  const Tensor q = random.Numbers({1, 6, kKeys, 24});
-  const Tensor k = random.Numbers({1, 2, kKeys, 24});
-  const Tensor v = random.Numbers({1, 2, kKeys, 20});
+  const Tensor q = Converted(random.Numbers({1, 6, kKeys, 24}), Type());
+  const Tensor k = Converted(random.Numbers({1, 2, kKeys, 24}), Type());
+  const Tensor v = Converted(random.Numbers({1, 2, kKeys, 20}), Type());
   AttentionProblem full;
   full.q = q;
   full.k = k;
@@ -430,6 +441,7 @@ TEST_P(KvCacheDecodeTest, AsOneCallOverEverything) {
   caches.push_back(KvCache::Contiguous(sizes, kKeys));
   caches.push_back(KvCache::Ring(sizes, kWindow, kFirst, 5));
   caches.push_back(KvCache::Paged(sizes, kKeys, 48, 16));
+  caches.push_back(KvCache::Paged(sizes, kKeys, 102, 7));
   for (KvCache& cache : caches) {
     int64_t at = kPrompt;
     cache.Append(k.view().Slice(2, 0, at), v.view().Slice(2, 0, at));
@@ -455,11 +467,11 @@ TEST_P(KvCacheDecodeTest, AsOneCallOverEverything) {
 TEST_P(KvCacheDecodeTest, InTheTypeOfTheCache) {
   constexpr int64_t kKeys = 540;
   Random random(12);
-  const Tensor q = random.Numbers({1, 4, 5, 40});
+  const Tensor q = Converted(random.Numbers({1, 4, 5, 40}), Type());
   const Tensor k = random.Numbers({1, 2, kKeys, 40});
   const Tensor v = random.Numbers({1, 2, kKeys, 40});
   const AttentionOptions options = OptionsFor(GetParam(), 2);
-  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+  for (const DType dtype : NarrowTypes()) {
     const Tensor narrow_k = Converted(k, dtype), narrow_v = Converted(v, dtype);
     AttentionProblem full;
     full.q = q;
@@ -487,8 +499,56 @@ TEST_P(KvCacheDecodeTest, InTheTypeOfTheCache) {
   }
 }
 
+// Pages of an odd size that don't follow each other, with values whose sum
+// overflows, too: their means are computed a second time.
+TEST_P(KvCacheDecodeTest, OddPages) {
+  constexpr int64_t kKeys = 90;
+  const KvCacheSizes sizes = {.sequences = 2,
+                              .kv_heads = 2,
+                              .key_size = 24,
+                              .value_size = 20,
+                              .dtype = Type()};
+  Random random(14);
+  const Tensor q = Converted(random.Numbers({1, 4, 3, 24}), Type());
+  const Tensor k = Converted(random.Numbers({1, 2, kKeys, 24}), Type());
+  for (const float factor : {1.0f, 0x1p126f}) {
+    Tensor numbers = random.Numbers({1, 2, kKeys, 20});
+    for (int64_t i = 0; i < numbers.NumElements(); ++i) {
+      float& value = numbers.AsMutable<float>()[i];
+      value = std::fabs(value) * factor;
+    }
+    const Tensor v = Converted(numbers, Type());
+    AttentionProblem whole, p;
+    whole.q = p.q = q;
+    whole.k = k;
+    whole.v = v;
+    const AttentionOptions options = OptionsFor(GetParam(), 2);
+    const AttentionResult expected = Attend(whole, options);
+    const Tensor out = Converted(expected.out, DType::kF32);
+    for (int64_t i = 0; i < out.NumElements(); ++i) {
+      ASSERT_TRUE(std::isfinite(out.As<float>()[i])) << i;
+    }
+    KvCache cache = KvCache::Paged(sizes, kKeys, 26, 7);
+    for (int64_t at = 0; at < kKeys; at += 5) {
+      for (const int64_t sequence : {0, 1}) {
+        cache.AppendTo(sequence, k.view().Slice(2, at, at + 5),
+                       v.view().Slice(2, at, at + 5));
+      }
+    }
+    cache.Bind(p, 1, 1);
+    EXPECT_TRUE(SameBits(Attend(p, options).out, expected.out)) << factor;
+  }
+}
+
+// Of the kernels that serve all types.
+class KvCacheAnyTypeTest : public testing::TestWithParam<KernelOnTarget> {};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, KvCacheAnyTypeTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
 // i8 is the attention over what the cache reads back, bit for bit.
-TEST_P(KvCacheDecodeTest, InEightBits) {
+TEST_P(KvCacheAnyTypeTest, InEightBits) {
   constexpr int64_t kKeys = 540;
   Random random(13);
   const Tensor q = random.Numbers({1, 4, 5, 40});
@@ -504,6 +564,7 @@ TEST_P(KvCacheDecodeTest, InEightBits) {
   caches.push_back(KvCache::Contiguous(sizes, kKeys + 3));
   caches.push_back(KvCache::Ring(sizes, kKeys, 2, 9));
   caches.push_back(KvCache::Paged(sizes, kKeys, 70, 16));
+  caches.push_back(KvCache::Paged(sizes, kKeys, 160, 7));
   for (KvCache& cache : caches) {
     cache.AppendTo(0, k.view().Slice(2, 0, 533), v.view().Slice(2, 0, 533));
     cache.Fork(0, 1);

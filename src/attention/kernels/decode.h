@@ -20,6 +20,16 @@ void RunDecode(const Problem& problem, const Outputs& outputs,
 inline constexpr Kernel kDecodeKernel = {"decode", DecodeRefusal, DecodeNeeds,
                                          RunDecode};
 
+// The same with both products in bf16, by the dot product of an instruction set
+// (kAvx3Bf16): for q, k and v in bf16, as flash_bf16.
+std::string DecodeBF16Refusal(const KernelRequest& request);
+KernelNeeds DecodeBF16Needs(const KernelRequest& request);
+void RunDecodeBF16(const Problem& problem, const Outputs& outputs,
+                   const KernelRun& run);
+
+inline constexpr Kernel kDecodeBF16Kernel = {"decode_bf16", DecodeBF16Refusal,
+                                             DecodeBF16Needs, RunDecodeBF16};
+
 }  // namespace regard::inline v0
 
 #endif  // REGARD_SRC_ATTENTION_KERNELS_DECODE_H_

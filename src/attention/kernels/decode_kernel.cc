@@ -1,5 +1,6 @@
 #include "attention/decode_loop.h"
 #include "attention/kernels/decode.h"
+#include "attention/kernels/flash.h"
 
 namespace regard::inline v0 {
 
@@ -10,9 +11,12 @@ DecodeTable<T> TableFor(SimdTarget target) {
   return {*FlashOpsFor<T>(target), *DecodeOpsFor<T>(target)};
 }
 
+DecodeTable<float> TableForBF16(SimdTarget target) {
+  return {*FlashBF16OpsFor(target), *DecodeBF16OpsFor(target)};
+}
+
 template <typename T>
-KernelNeeds NeedsOf(const KernelRequest& request) {
-  const DecodeTable<T> ops = TableFor<T>(request.target);
+KernelNeeds NeedsOf(const KernelRequest& request, const DecodeTable<T>& ops) {
   const DecodeGeometry<T> geometry(*request.problem, request.work, ops,
                                    request.threads);
   return {static_cast<size_t>(geometry.scratch_bytes),
@@ -22,12 +26,8 @@ KernelNeeds NeedsOf(const KernelRequest& request) {
           1, kKeysPerBlock<T>, ops.flash.instruction_set};
 }
 
-}  // namespace
-
-std::string DecodeRefusal(const KernelRequest& request) {
-  if (DecodeOpsFor<float>(request.target) == nullptr) {
-    return "no vectors in instruction set " + SimdTargetName(request.target);
-  }
+// What is said of long queries, unless the kernel was asked for.
+std::string TooLong(const KernelRequest& request) {
   const int64_t queries = request.work.query_length;
   if (request.asked || queries <= kShortQueryLength) return "";
   return std::to_string(queries) + " queries: from " +
@@ -35,9 +35,19 @@ std::string DecodeRefusal(const KernelRequest& request) {
          " on, packed keys and values are faster";
 }
 
+}  // namespace
+
+std::string DecodeRefusal(const KernelRequest& request) {
+  if (DecodeOpsFor<float>(request.target) == nullptr) {
+    return "no vectors in instruction set " + SimdTargetName(request.target);
+  }
+  return TooLong(request);
+}
+
 KernelNeeds DecodeNeeds(const KernelRequest& request) {
-  return request.problem->dtype == DType::kF32 ? NeedsOf<float>(request)
-                                               : NeedsOf<double>(request);
+  return request.problem->dtype == DType::kF32
+             ? NeedsOf(request, TableFor<float>(request.target))
+             : NeedsOf(request, TableFor<double>(request.target));
 }
 
 void RunDecode(const Problem& problem, const Outputs& outputs,
@@ -47,6 +57,20 @@ void RunDecode(const Problem& problem, const Outputs& outputs,
   } else {
     RunDecodeLoop(problem, outputs, TableFor<double>(run.target), run);
   }
+}
+
+std::string DecodeBF16Refusal(const KernelRequest& request) {
+  const std::string reason = FlashBF16Refusal(request);
+  return reason.empty() ? TooLong(request) : reason;
+}
+
+KernelNeeds DecodeBF16Needs(const KernelRequest& request) {
+  return NeedsOf(request, TableForBF16(request.target));
+}
+
+void RunDecodeBF16(const Problem& problem, const Outputs& outputs,
+                   const KernelRun& run) {
+  RunDecodeLoop(problem, outputs, TableForBF16(run.target), run);
 }
 
 }  // namespace regard::inline v0
