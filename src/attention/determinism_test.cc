@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/parallel_for.h"
 #include "tests/support/attention_case.h"
@@ -93,6 +94,39 @@ TEST_P(DeterminismTest, Queries) {
     some.q = problem.q.view().Slice(2, begin, kQueries);
     EXPECT_TRUE(
         SameBits(Run(some).out, all.out.view().Slice(2, begin, kQueries)));
+  }
+}
+
+// A window of so many queries that they are several tasks, each of which packs
+// what it sees; some queries alone are one. With values that aren't finite,
+// too.
+TEST_P(DeterminismTest, QueriesOfAWindow) {
+  constexpr int64_t kLength = 560, kSize = 256;
+  const Tensor q = Random({1, 2, kLength, kSize}, 4, Type());
+  const Tensor k = Random({1, 1, kLength, kSize}, 5, Type());
+  Tensor wide = Random({1, 1, kLength, kSize}, 6, DType::kF32);
+  for (const bool finite : {true, false}) {
+    if (!finite) {
+      wide.AsMutable<float>()[300 * kSize + 7] = HUGE_VALF;
+      wide.AsMutable<float>()[530 * kSize + 255] = -HUGE_VALF;
+    }
+    const Tensor v = Converted(wide, Type());
+    AttentionProblem p;
+    p.q = q;
+    p.k = k;
+    p.v = v;
+    p.mask = Mask::Causal() & Mask::Window(60, std::nullopt);
+    const AttentionResult all = Run(p);
+    ExpectSame(Run(p, 3), all);
+    for (const auto& [begin, end] :
+         {std::pair<int64_t, int64_t>{0, 50}, {250, 370}, {510, kLength}}) {
+      SCOPED_TRACE(begin);
+      p.q = q.view().Slice(2, begin, end);
+      p.query_offset = QueryOffset::At(begin);
+      const AttentionResult some = Run(p);
+      EXPECT_TRUE(SameBits(some.out, all.out.view().Slice(2, begin, end)));
+      EXPECT_TRUE(SameBits(some.lse, all.lse.view().Slice(2, begin, end)));
+    }
   }
 }
 

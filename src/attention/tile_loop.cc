@@ -96,6 +96,12 @@ class QueryTasks {
   int64_t whole_, count_;
 };
 
+// A task that packs for itself: queries of all query heads of a kv head.
+struct OwnTask {
+  const TileHead* kv = nullptr;
+  IndexRange queries;
+};
+
 template <typename T>
 class TileLoop {
  public:
@@ -118,6 +124,7 @@ class TileLoop {
   void PackTask(const TileWave& wave, int64_t task) const;
   void QueryTask(const TileWave& wave, const QueryTasks::Part& part,
                  int worker) const;
+  OwnTask OwnTaskOf(const TileWave& wave, int64_t task) const;
   using SeenRuns = std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece>;
   ValueClass PackBlock(const Sequence& sequence, int64_t kv_head, int64_t block,
                        T* keys, T* values) const;
@@ -126,11 +133,11 @@ class TileLoop {
   Head<T> HeadFor(const TileHead& kv, int64_t in_group,
                   const TileWorker<T>& worker) const;
   void QueryBlock(const TileHead& kv, IndexRange heads, IndexRange queries,
-                  const TileHead* next, const TileWorker<T>& worker) const;
+                  const OwnTask& next, const TileWorker<T>& worker) const;
   IndexRange KeysOf(const TileHead& kv, IndexRange heads, IndexRange queries,
                     IndexRange keys) const;
   void AddBlock(const TileHead& kv, IndexRange keys, LinesAhead& lines) const;
-  void FetchNext(const TileHead& kv, IndexRange rest, const TileHead* next,
+  void FetchNext(const TileHead& kv, IndexRange rest, const OwnTask& next,
                  const TileWorker<T>& worker) const;
   void FetchQueries(const TileHead& kv, int64_t in_group, IndexRange queries,
                     const TileWorker<T>& worker) const;
@@ -259,10 +266,12 @@ void TileLoop<T>::QueryTask(const TileWave& wave, const QueryTasks::Part& part,
   const TileWorker<T> w = geometry_.WorkerOf(run_, worker);
   const IndexRange all = {0, kv.sequence.query_length};
   if (geometry_.own()) {
-    const int64_t next = part.block + run_.threads;
-    return QueryBlock(
-        kv, {0, p_.group()}, all,
-        next < wave.heads ? geometry_.Heads(run_) + next : nullptr, w);
+    OwnTask next = {};
+    if (part.block + run_.threads < wave.query_blocks) {
+      next = OwnTaskOf(wave, part.block + run_.threads);
+    }
+    const OwnTask own = OwnTaskOf(wave, part.block);
+    return QueryBlock(*own.kv, {0, p_.group()}, own.queries, next, w);
   }
   const int64_t index = part.block - kv.first_query_block;
   const int64_t block = kv.query_blocks - 1 - index % kv.query_blocks;
@@ -274,7 +283,19 @@ void TileLoop<T>::QueryTask(const TileWave& wave, const QueryTasks::Part& part,
   const IndexRange queries = IndexRange{begin, end} & all;
   if (queries.empty()) return;
   const int64_t head = index / kv.query_blocks;
-  QueryBlock(kv, {head, head + 1}, queries, nullptr, w);
+  QueryBlock(kv, {head, head + 1}, queries, {}, w);
+}
+
+// From the last queries of a head to its first, too.
+template <typename T>
+OwnTask TileLoop<T>::OwnTaskOf(const TileWave& wave, int64_t task) const {
+  const TileHead& kv = EntryOfTask(geometry_.Heads(run_), wave.heads, task,
+                                   &TileHead::first_query_block);
+  const int64_t part = kv.query_blocks - 1 - (task - kv.first_query_block);
+  const int64_t begin = part * geometry_.own_queries;
+  return {&kv,
+          {begin,
+           std::min(begin + geometry_.own_queries, kv.sequence.query_length)}};
 }
 
 template <typename T>
@@ -346,22 +367,21 @@ void TileLoop<T>::AddBlock(const TileHead& kv, IndexRange keys,
 }
 
 // Has fetched what comes after the block in work: the first block of the rest
-// of the keys or, where there is none, of the kv head `next`, if any.
+// of the keys or, where there is none, of the task `next`, if any.
 template <typename T>
 void TileLoop<T>::FetchNext(const TileHead& kv, IndexRange rest,
-                            const TileHead* next,
-                            const TileWorker<T>& w) const {
+                            const OwnTask& next, const TileWorker<T>& w) const {
   LinesAhead& lines = w.task->lines;
   lines = LinesAhead();
   if (!rest.empty()) {
     AddBlock(kv, rest, lines);
-  } else if (next != nullptr) {
-    const int64_t queries = next->sequence.query_length;
-    AddRows(p_.Queries(next->sequence, next->kv_head * p_.group()),
-            {0, queries}, p_.head_size, lines);
-    AddBlock(*next,
-             KeysOf(*next, {0, p_.group()}, {0, queries},
-                    {0, next->sequence.key_length}),
+  } else if (next.kv != nullptr) {
+    const TileHead& then = *next.kv;
+    AddRows(p_.Queries(then.sequence, then.kv_head * p_.group()), next.queries,
+            p_.head_size, lines);
+    AddBlock(then,
+             KeysOf(then, {0, p_.group()}, next.queries,
+                    {0, then.sequence.key_length}),
              lines);
   }
   lines.Spread(geometry_.block_queries / geometry_.strip_rows *
@@ -397,14 +417,18 @@ void TileLoop<T>::ReadInPlace(const TileHead& kv,
   w.task->row_step = v.row_stride;
 }
 
-// Whether all values of a kv head are ordinary, of those that some query sees.
+// Whether all values are ordinary in the blocks that the task meets, of those
+// that some query sees.
 template <typename T>
 bool TileLoop<T>::AreOrdinary(const Head<T>& head,
                               const TileWorker<T>& w) const {
+  const IndexRange seen = w.task->keys;
   for (int64_t i = 0; i < head.blocks.count; ++i) {
-    const ValueClass found =
-        PackBlock(head.sequence, head.head / p_.group(), head.blocks.BlockOf(i),
-                  nullptr, w.packed.values);
+    const int64_t block = head.blocks.BlockOf(i);
+    const int64_t first = block * kKeysPerBlock<T>;
+    if ((seen & IndexRange{first, first + kKeysPerBlock<T>}).empty()) continue;
+    const ValueClass found = PackBlock(head.sequence, head.head / p_.group(),
+                                       block, nullptr, w.packed.values);
     if (found != ValueClass::kOrdinary) return false;
   }
   return true;
@@ -414,7 +438,7 @@ bool TileLoop<T>::AreOrdinary(const Head<T>& head,
 // probably go on with `next`.
 template <typename T>
 void TileLoop<T>::QueryBlock(const TileHead& kv, IndexRange heads,
-                             IndexRange queries, const TileHead* next,
+                             IndexRange queries, const OwnTask& next,
                              const TileWorker<T>& w) const {
   const int64_t strips = CeilDiv(queries.end - queries.begin, ops_.strip_rows);
   // Until `visit` returns false.
@@ -441,6 +465,7 @@ void TileLoop<T>::QueryBlock(const TileHead& kv, IndexRange heads,
   };
   *w.task = {};
   if (geometry_.own()) {
+    w.task->keys = range(IndexRange{0, kv.sequence.key_length});
     ReadInPlace(kv, w);
   } else {
     FetchQueries(kv, heads.begin, queries, w);
@@ -460,10 +485,15 @@ void TileLoop<T>::QueryBlock(const TileHead& kv, IndexRange heads,
   if (!outputs_.wants_weights()) return;
   for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
     ClearWeights(head, strip);
-    ForEachKeyBlock(head, queries,
-                    [&](int64_t block) { Weights(head, strip, block, w); });
     return true;
   });
+  ForEachKeyBlock<T>(
+      kv.sequence, kv.blocks, range, [&](int64_t block, IndexRange) {
+        for_each_strip([&](const Head<T>& head, const TileStrip<T>& strip) {
+          Weights(head, strip, block, w);
+          return true;
+        });
+      });
 }
 
 template <typename T>

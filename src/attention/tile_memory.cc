@@ -33,6 +33,10 @@ constexpr int64_t kFewQueries = 256;  // of a kv head
 // they have to stay in the second-level cache.
 constexpr int64_t kOwnBytes = int64_t{1152} << 10;
 
+// The same where it is a part of the queries, which each key block meets only
+// some of.
+constexpr int64_t kLocalBytes = int64_t{512} << 10;
+
 // Heads of a wave where they are short: some hundred KiB of list.
 constexpr int64_t kMostHeads = 4096;
 
@@ -43,6 +47,20 @@ namespace {
 // Whether tasks of a kv head each keep so many threads busy to the end.
 bool FillThreads(int64_t heads, int threads) {
   return heads % threads == 0 || heads >= 16 * threads;
+}
+
+// Whether `queries` of a head in the middle of the longest sequence see so few
+// keys that each such part of all queries can pack those that it sees, which
+// are then packed more than once.
+bool IsLocal(const Problem& p, const Workload& work, int64_t queries) {
+  if (queries <= 0 || work.query_length <= queries) return false;
+  const Sequence sequence = p.SequenceOf(0);
+  const int64_t begin = sequence.query_length / 2;
+  const IndexRange keys =
+      p.MaskOf(sequence, 0)
+          .Range({begin, std::min(begin + queries, sequence.query_length)},
+                 {0, sequence.key_length});
+  return 2 * (keys.end - keys.begin) <= 3 * p.group() * queries;
 }
 
 // Hands out parts of some memory, or counts their bytes where there is none.
@@ -101,7 +119,7 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
 
   const int64_t rows =
       std::max(Whole(work.query_length, strip_rows), strip_rows);
-  own_keys = 0;
+  own_keys = own_queries = 0;
   block_queries = std::min(rows, Whole(kBlockQueries, strip_rows));
   SetWorkers(threads);
   // All heads together, or as many as a good wave holds, or the longest.
@@ -113,13 +131,20 @@ TileGeometry<T>::TileGeometry(const Problem& p, const Workload& work,
   scratch_bytes = Sum(fixed_bytes, Product(in_wave, longest));
 
   const int64_t row_bytes = Product(Sum(depth, columns), sizeof(T));
-  if (work.key_length == 0 || !FillThreads(heads, threads) ||
-      Product(Product(p.group(), rows), row_bytes) > kOwnBytes) {
+  if (work.key_length == 0) return;
+  TileGeometry own = *this;
+  const int64_t part =
+      kLocalBytes / std::max<int64_t>(1, Product(p.group(), row_bytes));
+  if (FillThreads(heads, threads) &&
+      Product(Product(p.group(), rows), row_bytes) <= kOwnBytes) {
+    own.own_queries = rows;
+  } else if (IsLocal(p, work, part / strip_rows * strip_rows)) {
+    own.own_queries = part / strip_rows * strip_rows;
+  } else {
     return;
   }
-  TileGeometry own = *this;
   own.own_keys = std::min(kKeysPerBlock<T>, Whole(work.key_length, panel));
-  own.block_queries = p.group() * rows;
+  own.block_queries = p.group() * own.own_queries;
   own.SetWorkers(threads);
   if (own.fixed_bytes > limit) return;
   own.scratch_bytes = std::max(scratch_bytes, own.fixed_bytes);
@@ -198,13 +223,13 @@ TileWave TileGeometry<T>::NextWave(const Problem& p, const KernelRun& run,
     const int64_t bytes = own() ? 0 : PackedBytes(blocks.keys);
     if (bytes > room - used) break;
     const int64_t query_blocks =
-        own() ? 1 : CeilDiv(sequence.query_length, block_queries);
+        CeilDiv(sequence.query_length, own() ? own_queries : block_queries);
     Heads(run)[wave.heads] = {sequence,     blocks,     index % p.kv_heads,
                               query_blocks, wave.packs, wave.query_blocks,
                               used};
     used += bytes;
     wave.packs += own() ? 0 : blocks.count;
-    wave.query_blocks += own() ? 1 : p.group() * query_blocks;
+    wave.query_blocks += own() ? query_blocks : p.group() * query_blocks;
   }
   return wave;
 }

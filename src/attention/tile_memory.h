@@ -61,6 +61,7 @@ struct TileStrip {
 template <typename T>
 struct TileTask {
   // Of one that packs for itself:
+  IndexRange keys;    // all that it sees are in there
   int64_t held = -1;  // the block that it has packed; -1: none
   // Values that are read where they lie: row 0, and elements from row to row.
   // Their classes aren't known: a row of the output that is not exact leads to
@@ -99,9 +100,10 @@ struct TileWorker {
 // time, of any sequences, so that scratch stays near kWaveBytes, and linear in
 // the length always.
 //
-// Where a kv head has few queries, they are one task, which packs a key block,
-// uses it, and goes on to the next one: what is packed stays in the
-// second-level cache, and memory is read while the task computes.
+// Where a kv head has few queries, or where each few of them see few keys (a
+// window), these are one task, which packs a key block, uses it, and goes on to
+// the next one: what is packed stays in the second-level cache, and memory is
+// read while the task computes.
 template <typename T>
 struct TileGeometry {
   // For a run in so much scratch; without a limit what a plan takes, enough for
@@ -111,6 +113,7 @@ struct TileGeometry {
                int64_t limit = std::numeric_limits<int64_t>::max());
 
   int64_t own_keys;       // of a block that a task packs for itself; or 0
+  int64_t own_queries;    // of such a task, of each query head: whole strips
   int64_t block_queries;  // whole strips
   int64_t strip_rows;
   int64_t columns;      // Dv, rounded up to whole vectors
