@@ -1,194 +1,15 @@
 #include "attention/tile_loop.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <functional>
-#include <limits>
-#include <type_traits>
 
-#include "attention/output_row.h"
-#include "attention/pack.h"
-#include "attention/row_check.h"
 #include "attention/score/bias.h"
-#include "attention/score/dropout.h"
-#include "attention/score/score_terms.h"
-#include "attention/score/sink.h"
-#include "attention/seen_keys.h"
-#include "attention/tile_memory.h"
+#include "attention/tile_steps.h"
 #include "base/checked.h"
 #include "base/float_state.h"
 #include "base/parallel_for.h"
 
 namespace regard::inline v0 {
-
-namespace {
-
-// Pieces that nobody sees are told from words of bits.
-static_assert(kKeysPerPiece == kKeysPerWord);
-
-// A query head and what is packed of its kv head.
-template <typename T>
-struct Head {
-  Sequence sequence;
-  HeldBlocks blocks;
-  int64_t head;
-  double sink_logit;  // where there is one
-  MaskSet mask;
-  PackedHead<T> packed;
-
-  // Where a block, a key and the values of a block are in packed memory.
-  int64_t IndexOf(int64_t block) const {
-    return packed.one_block ? 0 : blocks.IndexOf(block);
-  }
-  int64_t PlaceOf(int64_t key) const {
-    const int64_t block = key / kKeysPerBlock<T>;
-    return key - (block - IndexOf(block)) * kKeysPerBlock<T>;
-  }
-  ValueClass ClassOf(int64_t block) const {
-    return packed.classes[IndexOf(block)];
-  }
-};
-
-// Scores in worker.scores, from the first of `keys` on: whole vectors, from the
-// first key of a panel on. Between the runs nothing is visible, and nothing
-// written. Hidden scores in the runs are at -infinity.
-struct ScoreSpan {
-  IndexRange keys;
-  KeyRuns runs;        // none where nothing is visible
-  IndexRange visible;  // outside of it nothing is, counted like the runs
-  bool maximal;        // worker.largest holds the largest score of each row
-  int64_t size() const { return keys.end - keys.begin; }
-};
-
-// Packed values of one key block.
-template <typename T>
-struct ValueTile {
-  const T* data;
-  int64_t panel_rows;
-  // Keys of the block before the span. In a column panel narrower than `panel`
-  // the rows are narrower too, which `accumulate` takes into account.
-  int64_t skipped;
-};
-
-// The tasks of a wave's query blocks: a block each, but the last ones in parts,
-// so that no thread waits for long until the others have ended theirs.
-class QueryTasks {
- public:
-  QueryTasks(int64_t blocks, int threads)
-      : whole_(threads == 1 ? blocks : std::max<int64_t>(0, blocks - threads)),
-        count_(whole_ + (blocks - whole_) * kParts) {}
-
-  int64_t count() const { return count_; }
-
-  // The block of a task, and which of how many parts of it.
-  struct Part {
-    int64_t block, index, count;
-  };
-  Part At(int64_t task) const {
-    if (task < whole_) return {task, 0, 1};
-    const int64_t part = task - whole_;
-    return {whole_ + part / kParts, part % kParts, kParts};
-  }
-
- private:
-  static constexpr int64_t kParts = 8;
-  int64_t whole_, count_;
-};
-
-// A task that packs for itself: queries of all query heads of a kv head.
-struct OwnTask {
-  const TileHead* kv = nullptr;
-  IndexRange queries;
-};
-
-template <typename T>
-class TileLoop {
- public:
-  TileLoop(const Problem& problem, const Outputs& outputs,
-           const FlashOps<T>& ops, const KernelRun& run)
-      : p_(problem),
-        outputs_(outputs),
-        ops_(ops),
-        run_(run),
-        geometry_(problem, run.work, ops, run.threads, run.scratch_bytes),
-        packer_(*PackOpsFor<T>(run.target), ops.pairs),
-        terms_(problem, ops) {}
-
-  void Run() const;
-
- private:
-  static constexpr T kHidden = -std::numeric_limits<T>::infinity();
-
-  // Tasks.
-  void PackTask(const TileWave& wave, int64_t task) const;
-  void QueryTask(const TileWave& wave, const QueryTasks::Part& part,
-                 int worker) const;
-  OwnTask OwnTaskOf(const TileWave& wave, int64_t task) const;
-  using SeenRuns = std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece>;
-  ValueClass PackBlock(const Sequence& sequence, int64_t kv_head, int64_t block,
-                       T* keys, T* values) const;
-  void Hold(const Head<T>& head, int64_t block,
-            const TileWorker<T>& worker) const;
-  Head<T> HeadFor(const TileHead& kv, int64_t in_group,
-                  const TileWorker<T>& worker) const;
-  void QueryBlock(const TileHead& kv, IndexRange heads, IndexRange queries,
-                  const OwnTask& next, const TileWorker<T>& worker) const;
-  IndexRange KeysOf(const TileHead& kv, IndexRange heads, IndexRange queries,
-                    IndexRange keys) const;
-  void AddBlock(const TileHead& kv, IndexRange keys, LinesAhead& lines) const;
-  void FetchNext(const TileHead& kv, IndexRange rest, const OwnTask& next,
-                 const TileWorker<T>& worker) const;
-  void FetchQueries(const TileHead& kv, int64_t in_group, IndexRange queries,
-                    const TileWorker<T>& worker) const;
-  void ReadInPlace(const TileHead& kv, const TileWorker<T>& worker) const;
-  bool AreOrdinary(const Head<T>& head, const TileWorker<T>& worker) const;
-  void Begin(const Head<T>& head, const TileStrip<T>& strip) const;
-
-  // One tile of scores.
-  ScoreSpan Scores(const Head<T>& head, const TileStrip<T>& strip,
-                   int64_t block, const TileWorker<T>& worker) const;
-  bool FindVisible(const Head<T>& head, const TileStrip<T>& strip,
-                   int64_t first, ScoreSpan& span,
-                   const TileWorker<T>& worker) const;
-  void ApplyTerms(const Head<T>& head, const TileStrip<T>& strip,
-                  const ScoreSpan& span, const TileWorker<T>& worker) const;
-  void HideEnds(const Head<T>& head, const TileStrip<T>& strip, IndexRange span,
-                const TileWorker<T>& worker) const;
-  void MarkHidden(const TileStrip<T>& strip, const KeyRuns& runs,
-                  const TileWorker<T>& worker) const;
-
-  // Consumers.
-  using DropOp = decltype(FlashOps<T>::drop);
-  void Drop(const Head<T>& head, const TileStrip<T>& strip,
-            const ScoreSpan& span, DropOp drop,
-            const TileWorker<T>& worker) const;
-  ValueTile<T> ValuesOf(const Head<T>& head, int64_t block, IndexRange span,
-                        const TileWorker<T>& worker) const;
-  void Forward(const Head<T>& head, const TileStrip<T>& strip, int64_t block,
-               const TileWorker<T>& worker) const;
-  bool Finish(const Head<T>& head, const TileStrip<T>& strip,
-              const TileWorker<T>& worker) const;
-  double Lse(const TileStrip<T>& strip, int64_t row) const;
-  T Share(const Head<T>& head, const TileStrip<T>& strip, int64_t row) const;
-  void Refine(const Head<T>& head, const TileStrip<T>& strip, int64_t row,
-              const TileWorker<T>& worker) const;
-  void ClearWeights(const Head<T>& head, const TileStrip<T>& strip) const;
-  void Weights(const Head<T>& head, const TileStrip<T>& strip, int64_t block,
-               const TileWorker<T>& worker) const;
-  void HandOver(const Head<T>& head, const TileStrip<T>& strip, IndexRange keys,
-                const T* weights) const;
-
-  const Problem& p_;
-  const Outputs& outputs_;
-  const FlashOps<T>& ops_;
-  const KernelRun& run_;
-  const TileGeometry<T> geometry_;
-  const Packer<T> packer_;
-  const ScoreTerms<T> terms_;
-};
-
-// ---------------------------------------------------------------- tasks
 
 template <typename T>
 void TileLoop<T>::Run() const {
@@ -310,30 +131,6 @@ Head<T> TileLoop<T>::HeadFor(const TileHead& kv, int64_t in_group,
           geometry_.own() ? w.packed : geometry_.Packed(run_, kv)};
 }
 
-// Calls visit(block, rest) for each key block that `range(keys)`, those of the
-// keys that somebody sees, has something of, in order; steps over what lies
-// between. `rest` are the keys of it that are still to come.
-template <typename T, typename Range, typename Visit>
-void ForEachKeyBlock(const Sequence& sequence, const HeldBlocks& blocks,
-                     const Range& range, const Visit& visit) {
-  IndexRange keys = range(IndexRange{0, sequence.key_length});
-  while (!keys.empty()) {
-    const int64_t block = keys.begin / kKeysPerBlock<T>;
-    keys = range(IndexRange{(block + 1) * kKeysPerBlock<T>, keys.end});
-    if (!blocks.IsLost(block)) visit(block, keys);
-  }
-}
-
-// The same for some queries of a head: visit(block).
-template <typename T, typename Visit>
-void ForEachKeyBlock(const Head<T>& head, IndexRange queries,
-                     const Visit& visit) {
-  ForEachKeyBlock<T>(
-      head.sequence, head.blocks,
-      [&](IndexRange keys) { return head.mask.Range(queries, keys); },
-      [&](int64_t block, IndexRange) { visit(block); });
-}
-
 // What some queries of some query heads see of the keys.
 template <typename T>
 IndexRange TileLoop<T>::KeysOf(const TileHead& kv, IndexRange heads,
@@ -346,6 +143,8 @@ IndexRange TileLoop<T>::KeysOf(const TileHead& kv, IndexRange heads,
   return all;
 }
 
+namespace {
+
 // Adds rows to what is fetched, as far as they lie at one distance.
 void AddRows(const Rows& rows, IndexRange range, int64_t columns,
              LinesAhead& lines) {
@@ -354,6 +153,8 @@ void AddRows(const Rows& rows, IndexRange range, int64_t columns,
   lines.Add(rows.At(range.begin), end - range.begin,
             rows.row_stride * rows.item_size, columns * rows.item_size);
 }
+
+}  // namespace
 
 // Adds the first block of these keys and their values.
 template <typename T>
@@ -509,350 +310,21 @@ void TileLoop<T>::Begin(const Head<T>& head, const TileStrip<T>& strip) const {
   *strip.unusual = 0;
 }
 
-// ---------------------------------------------------------------- scores
-
-template <typename T>
-ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
-                              int64_t block, const TileWorker<T>& w) const {
-  const int64_t first = block * kKeysPerBlock<T>;
-  const IndexRange keys =
-      head.mask.Range(strip.queries, {first, first + kKeysPerBlock<T>});
-  if (keys.empty()) return {};
-  const TileClass tile = head.mask.Estimate({strip.queries, keys});
-  if (tile == TileClass::kEmpty) return {};
-  Hold(head, block, w);
-  const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
-  ScoreSpan span = {
-      {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
-      {w.runs, 1},
-      {},
-      false};
-  w.runs[0] = {0, span.size()};
-  span.visible = {keys.begin - span.keys.begin, keys.end - span.keys.begin};
-  bool hides = tile == TileClass::kMixed || span.keys != keys;
-  if (pattern) hides = FindVisible(head, strip, first, span, w);
-  span.maximal = span.runs.count == 1 && !hides && !terms_.any();
-  for (int64_t i = 0; i < span.runs.count; ++i) {
-    const IndexRange run = w.runs[i];
-    const int64_t key = span.keys.begin + run.begin;
-    const RowsAhead ahead[2] = {terms_.BiasAhead(head.sequence.index, head.head,
-                                                 strip.queries.begin, key),
-                                head.mask.StoredAhead(strip.queries.end, key)};
-    ops_.scores(strip.rows(), strip.q,
-                head.packed.keys + head.PlaceOf(key) * geometry_.depth,
-                geometry_.depth, run.end - run.begin, w.scores + run.begin,
-                span.maximal ? w.largest : nullptr, ahead, &w.task->lines);
-  }
-  if (terms_.any()) ApplyTerms(head, strip, span, w);
-  if (hides && pattern) {
-    for (int64_t r = 0; r < strip.rows(); ++r) {
-      for (int64_t i = 0; i < span.runs.count; ++i) {
-        const IndexRange run = w.runs[i];
-        ops_.hide(w.scores + r * kScoreStride<T> + run.begin,
-                  w.bits + r * kWordsPerBlock<T>,
-                  span.keys.begin - first + run.begin, run.end - run.begin);
-      }
-    }
-  } else if (hides) {
-    HideEnds(head, strip, span.keys, w);
-  }
-  return span;
-}
-
-// Writes which keys of the block from `first` on each row sees into
-// worker.bits, and takes the pieces that are hidden from all rows out of the
-// runs; returns whether anything is hidden in what is left.
-template <typename T>
-bool TileLoop<T>::FindVisible(const Head<T>& head, const TileStrip<T>& strip,
-                              int64_t first, ScoreSpan& span,
-                              const TileWorker<T>& w) const {
-  constexpr int64_t kWords = kWordsPerBlock<T>;
-  std::array<uint64_t, kWords> any = {}, every;
-  every.fill(~uint64_t{0});
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    uint64_t* bits = w.bits + r * kWords;
-    std::fill(bits, bits + kWords, uint64_t{0});
-    head.mask.SetRow(strip.queries.begin + r, span.keys,
-                     {first, bits, ops_.not_zero});
-    for (size_t i = 0; i < any.size(); ++i) any[i] |= bits[i];
-    for (size_t i = 0; i < any.size(); ++i) every[i] &= bits[i];
-  }
-  int64_t count = 0;
-  bool hides = false;
-  ForEachWord(span.keys, [&](IndexRange piece) {
-    const size_t word =
-        static_cast<size_t>((piece.begin - first) / kKeysPerWord);
-    if (any[word] == 0) return;
-    const uint64_t all = LowBits(piece.end - piece.begin)
-                         << (piece.begin % kKeysPerWord);
-    hides |= (every[word] & all) != all;
-    const IndexRange run = {piece.begin - span.keys.begin,
-                            piece.end - span.keys.begin};
-    if (count > 0 && w.runs[count - 1].end == run.begin) {
-      w.runs[count - 1].end = run.end;
-    } else {
-      w.runs[count++] = run;
-    }
-  });
-  span.runs.count = count;
-  return hides;
-}
-
-template <typename T>
-void TileLoop<T>::ApplyTerms(const Head<T>& head, const TileStrip<T>& strip,
-                             const ScoreSpan& span,
-                             const TileWorker<T>& w) const {
-  const int64_t offset = head.mask.frame().offset;
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    const int64_t query = strip.queries.begin + r;
-    const ScoreRow row = {head.sequence.index, head.head, query,
-                          head.sequence.key_length,
-                          SaturatingAdd(query, offset)};
-    for (int64_t i = 0; i < span.runs.count; ++i) {
-      const IndexRange run = span.runs.at[i];
-      terms_.Apply(row,
-                   {span.keys.begin + run.begin, span.keys.begin + run.end},
-                   w.scores + r * kScoreStride<T> + run.begin, w.bias);
-    }
-  }
-}
-
-// Hides what each row doesn't see, where it sees a range.
-template <typename T>
-void TileLoop<T>::HideEnds(const Head<T>& head, const TileStrip<T>& strip,
-                           IndexRange span, const TileWorker<T>& w) const {
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    const int64_t query = strip.queries.begin + r;
-    T* s = w.scores + r * kScoreStride<T>;
-    const IndexRange range = head.mask.Range({query, query + 1}, span);
-    const IndexRange keys =
-        range.empty() ? IndexRange{span.end, span.end} : range;
-    std::fill(s, s + (keys.begin - span.begin), kHidden);
-    std::fill(s + (keys.end - span.begin), s + (span.end - span.begin),
-              kHidden);
-  }
-}
-
-template <typename T>
-void TileLoop<T>::MarkHidden(const TileStrip<T>& strip, const KeyRuns& runs,
-                             const TileWorker<T>& w) const {
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    const T* s = w.scores + r * kScoreStride<T>;
-    uint8_t* hidden = w.hidden + r * kKeysPerBlock<T>;
-    for (int64_t i = 0; i < runs.count; ++i) {
-      for (int64_t k = runs.at[i].begin; k < runs.at[i].end; ++k) {
-        hidden[k] = s[k] == kHidden;
-      }
-    }
-  }
-}
-
-// ---------------------------------------------------------------- consumers
-
-// Dropout on the weights of a tile, where there is some.
-template <typename T>
-void TileLoop<T>::Drop(const Head<T>& head, const TileStrip<T>& strip,
-                       const ScoreSpan& span, DropOp drop,
-                       const TileWorker<T>& w) const {
-  if (p_.dropout == nullptr) return;
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    const DropoutRow row = DropoutRowOf(*p_.dropout, head.sequence.index,
-                                        head.head, strip.queries.begin + r);
-    for (int64_t i = 0; i < span.runs.count; ++i) {
-      const IndexRange run = span.runs.at[i];
-      drop(w.scores + r * kScoreStride<T>, run, span.keys.begin + run.begin,
-           row);
-    }
-  }
-}
-
-template <typename T>
-ValueTile<T> TileLoop<T>::ValuesOf(const Head<T>& head, int64_t block,
-                                   IndexRange span,
-                                   const TileWorker<T>& w) const {
-  const int64_t first = block * kKeysPerBlock<T>;
-  if (w.task->values != nullptr) {
-    return {w.task->values + first * w.task->row_step, 0, span.begin - first};
-  }
-  const int64_t at = head.PlaceOf(first);
-  return {head.packed.values + at / geometry_.pair * geometry_.columns,
-          std::min(kKeysPerBlock<T>,
-                   RoundUp(head.sequence.key_length, ops_.panel) - first),
-          span.begin - first};
-}
-
-template <typename T>
-void TileLoop<T>::Forward(const Head<T>& head, const TileStrip<T>& strip,
-                          int64_t block, const TileWorker<T>& w) const {
-  const ScoreSpan span = Scores(head, strip, block, w);
-  if (span.runs.count == 0) return;
-  // Of values in place ordinary ones are expected.
-  const bool finite = head.ClassOf(block) != ValueClass::kNotFinite;
-  *strip.unusual |= head.ClassOf(block) != ValueClass::kOrdinary;
-  if (!finite) MarkHidden(strip, span.runs, w);
-  ops_.softmax(strip.rows(), w.scores, span.runs, terms_.scale().log2_scale,
-               span.maximal ? w.largest : nullptr, strip.state);
-  if (!outputs_.out.given()) return;
-  Drop(head, strip, span, ops_.drop, w);
-
-  const ValueTile<T> values = ValuesOf(head, block, span.keys, w);
-  if (finite) {
-    // Weights that are 0 for all rows need not be multiplied.
-    const int64_t unit = geometry_.pair;
-    IndexRange& first = w.runs[0];
-    first.begin = std::max(first.begin, span.visible.begin / unit * unit);
-    IndexRange& last = w.runs[span.runs.count - 1];
-    last.end = std::min(last.end, RoundUp(span.visible.end, unit));
-    ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped,
-                    span.runs, values.panel_rows, w.task->row_step,
-                    geometry_.columns, strip.state.factor, strip.out);
-  } else {
-    // A hidden value that isn't finite must not even be multiplied by 0.
-    ops_.accumulate_visible(strip.rows(), w.scores, values.data, values.skipped,
-                            span.runs, values.panel_rows, geometry_.columns,
-                            strip.state.factor, w.hidden, strip.out);
-  }
-}
-
-// Of a row whose keys have all been seen.
-template <typename T>
-double TileLoop<T>::Lse(const TileStrip<T>& strip, int64_t r) const {
-  return terms_.scale().LogSumExp(strip.state.max[r], strip.state.sum[r]);
-}
-
-template <typename T>
-T TileLoop<T>::Share(const Head<T>& head, const TileStrip<T>& strip,
-                     int64_t r) const {
-  return static_cast<T>(ShareBesideSink(Lse(strip, r), head.sink_logit));
-}
-
-// Writes the rows, or returns false where values have to be packed for them.
-template <typename T>
-bool TileLoop<T>::Finish(const Head<T>& head, const TileStrip<T>& strip,
-                         const TileWorker<T>& w) const {
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    const T sum = strip.state.sum[r];
-    const OutputRow to = head.sequence.Row(head.head, strip.queries.begin + r);
-    if (outputs_.lse.given()) {
-      *to.In<T>(outputs_.lse) = static_cast<T>(Lse(strip, r));
-    }
-    if (!outputs_.out.given()) continue;
-    T* row = strip.out + r * geometry_.columns;
-    const bool finite = ops_.finish(row, geometry_.columns, sum);
-    const bool in_place = w.task->values != nullptr;
-    const bool check = in_place ? !w.task->ordinary : *strip.unusual != 0;
-    if (check && !IsExact(finite, row, p_.value_size, sum)) {
-      if (in_place && !AreOrdinary(head, w)) return false;
-      w.task->ordinary = in_place;
-      if (!in_place) Refine(head, strip, r, w);
-    }
-    T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
-    if (p_.dropout != nullptr) share *= static_cast<T>(KeptScale(*p_.dropout));
-    for (int64_t e = 0; share != 1 && e < p_.value_size; ++e) row[e] *= share;
-    StoreOutRow(outputs_.out, to, row);
-  }
-  return true;
-}
-
-// Computes what is not exact in a row once more: the sum of weight times value
-// over the visible keys, from -0, which changes nothing that is added to it.
-template <typename T>
-void TileLoop<T>::Refine(const Head<T>& head, const TileStrip<T>& strip,
-                         int64_t r, const TileWorker<T>& w) const {
-  const int64_t query = strip.queries.begin + r;
-  const RowState<T> state = {strip.state.max + r, strip.state.sum + r,
-                             strip.state.factor + r};
-  const TileStrip<T> one = {{query, query + 1},
-                            strip.q + r,
-                            strip.out + r * geometry_.columns,
-                            state,
-                            strip.unusual};
-  *state.factor = 1;
-  std::fill(w.refined, w.refined + geometry_.columns, -T{0});
-  ForEachKeyBlock(head, one.queries, [&](int64_t block) {
-    const ScoreSpan span = Scores(head, one, block, w);
-    if (span.runs.count == 0) return;
-    MarkHidden(one, span.runs, w);
-    for (int64_t i = 0; i < span.runs.count; ++i) {
-      const IndexRange run = span.runs.at[i];
-      ops_.weights(w.scores + run.begin, run.end - run.begin,
-                   terms_.scale().log2_scale, *state.max, *state.sum);
-    }
-    Drop(head, one, span, ops_.drop_weights, w);
-    const ValueTile<T> values = ValuesOf(head, block, span.keys, w);
-    ops_.accumulate_weights(1, w.scores, values.data, values.skipped, span.runs,
-                            values.panel_rows, geometry_.columns, state.factor,
-                            w.hidden, w.refined);
-  });
-  for (int64_t e = 0; e < p_.value_size; ++e) {
-    if (!IsExact(one.out + e, 1, *state.sum)) one.out[e] = w.refined[e];
-  }
-}
-
-// Tiles that the mask hides are never visited again.
-template <typename T>
-void TileLoop<T>::ClearWeights(const Head<T>& head,
-                               const TileStrip<T>& strip) const {
-  if (!outputs_.weights.given()) return;
-  for (int64_t q = strip.queries.begin; q < strip.queries.end; ++q) {
-    ClearWeightsRow<T>(outputs_.weights, head.sequence.Row(head.head, q));
-  }
-}
-
-template <typename T>
-void TileLoop<T>::Weights(const Head<T>& head, const TileStrip<T>& strip,
-                          int64_t block, const TileWorker<T>& w) const {
-  const ScoreSpan span = Scores(head, strip, block, w);
-  if (span.runs.count == 0) return;
-  for (int64_t r = 0; r < strip.rows(); ++r) {
-    T* s = w.scores + r * kScoreStride<T>;
-    const T sum = strip.state.sum[r];
-    const T share = p_.sink_logit.given() ? Share(head, strip, r) : T{1};
-    int64_t at = 0;  // between the runs all weights are 0
-    for (int64_t i = 0; i < span.runs.count; ++i) {
-      const IndexRange run = span.runs.at[i];
-      std::fill(s + at, s + run.begin, T{0});
-      WeightsFromScores(ops_, s + run.begin, run.end - run.begin,
-                        terms_.scale().log2_scale, strip.state.max[r], sum,
-                        share, w.visible);
-      at = run.end;
-    }
-    std::fill(s + at, s + span.size(), T{0});
-  }
-  HandOver(head, strip, span.keys & IndexRange{0, head.sequence.key_length},
-           w.scores);
-}
-
-template <typename T>
-void TileLoop<T>::HandOver(const Head<T>& head, const TileStrip<T>& strip,
-                           IndexRange keys, const T* weights) const {
-  if (outputs_.weights.given()) {
-    for (int64_t r = 0; r < strip.rows(); ++r) {
-      StoreWeightsRow(outputs_.weights,
-                      head.sequence.Row(head.head, strip.queries.begin + r),
-                      keys.begin, keys.end, weights + r * kScoreStride<T>);
-    }
-  }
-  if constexpr (std::is_same_v<T, float>) {
-    if (outputs_.sink != nullptr) {
-      (*outputs_.sink)({head.sequence.index, head.head, strip.queries.begin,
-                        strip.queries.end, keys.begin, keys.end, weights,
-                        kScoreStride<T>});
-    }
-  }
-}
-
-}  // namespace
-
 template <typename T>
 void RunTileLoop(const Problem& problem, const Outputs& outputs,
                  const FlashOps<T>& ops, const KernelRun& run) {
   TileLoop<T>(problem, outputs, ops, run).Run();
 }
 
-template void RunTileLoop(const Problem&, const Outputs&,
-                          const FlashOps<float>&, const KernelRun&);
-template void RunTileLoop(const Problem&, const Outputs&,
-                          const FlashOps<double>&, const KernelRun&);
+#define REGARD_INSTANTIATE(T)                                                  \
+  template void TileLoop<T>::Hold(const Head<T>&, int64_t,                     \
+                                  const TileWorker<T>&) const;                 \
+  template bool TileLoop<T>::AreOrdinary(const Head<T>&, const TileWorker<T>&) \
+      const;                                                                   \
+  template void RunTileLoop(const Problem&, const Outputs&,                    \
+                            const FlashOps<T>&, const KernelRun&);
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+#undef REGARD_INSTANTIATE
 
 }  // namespace regard::inline v0

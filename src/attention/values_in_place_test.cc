@@ -28,9 +28,9 @@ class EndOfMemory {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t whole = (bytes + page - 1) / page * page;
     size_ = whole + page;
-    memory_ = static_cast<std::byte*>(mmap(nullptr, size_,
-                                           PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory_ =
+        static_cast<std::byte*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + whole, page, PROT_NONE);
     at_ = memory_ + whole - bytes;
   }
@@ -83,8 +83,7 @@ std::vector<Special> Specials() {
       {"infinity that one row sees", last(kInfinity), Mask::Causal()},
       {"infinity that all see", third(-kInfinity)},
       {"NaN hidden by a bias", third(kNaN), Mask::Full(), true},
-      {"NaN hidden behind lengths", last(kNaN),
-       Mask::Lengths({13}, {7})},
+      {"NaN hidden behind lengths", last(kNaN), Mask::Lengths({13}, {7})},
       {"-0 in a row of one key", [](Tensor& v) { SetKey(v, 0, -0.0f); },
        Mask::Causal()},
       {"zeros", zeros, Mask::Causal()},
@@ -101,7 +100,7 @@ struct Results {
 };
 
 Results Compute(const AttentionProblem& problem, const KernelOnTarget& kernel,
-            int threads) {
+                int threads) {
   AttentionOptions options = OptionsFor(kernel, threads);
   options.weights = false;
   const AttentionResult result = Attend(problem, options);
@@ -118,7 +117,8 @@ void ExpectSameBits(const std::vector<float>& a, const std::vector<float>& b) {
     std::memcpy(&bits_a, &a[i], sizeof(bits_a));
     std::memcpy(&bits_b, &b[i], sizeof(bits_b));
     if (a[i] != a[i] && b[i] != b[i]) continue;
-    ASSERT_EQ(bits_a, bits_b) << "element " << i << ": " << a[i] << ", " << b[i];
+    ASSERT_EQ(bits_a, bits_b)
+        << "element " << i << ": " << a[i] << ", " << b[i];
   }
 }
 
@@ -127,14 +127,15 @@ class ValuesInPlaceTest : public testing::TestWithParam<KernelOnTarget> {};
 TEST_P(ValuesInPlaceTest, AreAsPackedOnes) {
   Random random(5);
   const KernelOnTarget flash = GetParam();
-  for (const Shape& shape : {Shape{2, 2, 13, 13}, Shape{4, 2, 40, 577},
-                             Shape{1, 1, 150, 33}}) {
+  for (const Shape& shape :
+       {Shape{2, 2, 13, 13}, Shape{4, 2, 40, 577}, Shape{1, 1, 150, 33}}) {
     for (const Special& special : Specials()) {
       SCOPED_TRACE(std::string(special.name) + ", " +
                    std::to_string(shape.queries) + " queries");
       const Tensor q =
           random.Numbers({1, shape.heads, shape.queries, kColumns});
-      const Tensor k = random.Numbers({1, shape.kv_heads, shape.keys, kColumns});
+      const Tensor k =
+          random.Numbers({1, shape.kv_heads, shape.keys, kColumns});
       Tensor v = random.Numbers({1, shape.kv_heads, shape.keys, kColumns});
       special.change(v);
       Tensor bias(DType::kF32, {1, 1, 1, shape.keys});
@@ -178,11 +179,11 @@ std::vector<KernelOnTarget> FlashKernels() {
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, ValuesInPlaceTest, testing::ValuesIn(FlashKernels()),
-    [](const testing::TestParamInfo<KernelOnTarget>& one) {
-      return one.param.Name();
-    });
+INSTANTIATE_TEST_SUITE_P(Kernels, ValuesInPlaceTest,
+                         testing::ValuesIn(FlashKernels()),
+                         [](const testing::TestParamInfo<KernelOnTarget>& one) {
+                           return one.param.Name();
+                         });
 
 }  // namespace
 }  // namespace regard::inline v0
