@@ -118,6 +118,23 @@ TEST_P(DropoutTest, ValuesThatAreNotFinite) {
   }
 }
 
+// A row with a score that is NaN is NaN, though every weight is dropped and
+// values (of which a hidden one is infinite) are looked at once more.
+TEST_P(DropoutTest, RowsThatAreNotANumber) {
+  problem_.dropout->p = 0.999999;
+  k_.AsMutable<float>()[4] = std::numeric_limits<float>::quiet_NaN();
+  v_.AsMutable<float>()[(kKeys - 1) * kKeys] =
+      std::numeric_limits<float>::infinity();
+  problem_.mask = Mask::Lengths({}, {kKeys - 1, kKeys});
+  const AttentionResult r = Run();
+  for (int64_t i = 0; i < kQueries; ++i) {
+    for (int64_t j = 0; j < kKeys; ++j) {
+      EXPECT_TRUE(std::isnan(Out(r, 0, 0, i, j))) << i << " " << j;
+      EXPECT_FALSE(std::isnan(Out(r, 1, 0, i, j))) << i << " " << j;
+    }
+  }
+}
+
 TEST(DropoutCheckTest, NamesTheRule) {
   const Tensor one(DType::kF32, {2, 1, 1, 1});
   AttentionProblem problem;

@@ -16,8 +16,9 @@ namespace regard::inline v0 {
 template <typename T>
 bool IsExact(bool finite, const T* row, int64_t size, T sum) {
   // A search for zeros is rarely needed, and short rows are many.
-  return finite && std::isfinite(sum) &&
-         (sum != 1 || std::find(row, row + size, T{0}) == row + size);
+  return !std::isfinite(sum) ||
+         (finite &&
+          (sum != 1 || std::find(row, row + size, T{0}) == row + size));
 }
 
 template <typename T>
