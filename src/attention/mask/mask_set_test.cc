@@ -256,7 +256,7 @@ std::vector<int64_t> RunsOfIds(int64_t count, Random& random) {
   const int64_t longest = random.Below(2) == 0 ? 5 : 150;
   while (static_cast<int64_t>(ids.size()) < count) {
     ids.insert(ids.end(), static_cast<size_t>(1 + random.Below(longest)),
-               random.Below(6) * (kMax / 3) - kMax);
+               (random.Below(7) - 3) * (kMax / 3));
   }
   ids.resize(static_cast<size_t>(count));
   return ids;
