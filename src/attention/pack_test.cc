@@ -114,6 +114,21 @@ std::vector<Shape> Shapes() {
   return shapes;
 }
 
+// What is packed of the rows: of those that aren't seen, which get `poison`, 0.
+std::vector<double> PoisonUnseen(const Shape& shape, double poison,
+                                 GuardedArray& rows) {
+  std::vector<double> wanted(static_cast<size_t>(rows.view().NumElements()));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int64_t element = static_cast<int64_t>(i);
+    if (Has(shape.seen, element / shape.columns)) {
+      wanted[i] = rows.Get(element);
+    } else {
+      rows.Set(element, poison);
+    }
+  }
+  return wanted;
+}
+
 template <typename T>
 void ExpectKeys(const Way& way, DType dtype, const Shape& shape,
                 Layout layout) {
@@ -122,12 +137,7 @@ void ExpectKeys(const Way& way, DType dtype, const Shape& shape,
   const int64_t cells = packer.CellsOf(shape.columns);
   const int64_t rows = shape.first + shape.count;
   GuardedArray k = Numbers(dtype, rows, shape.columns, layout, 1);
-  std::vector<double> wanted(static_cast<size_t>(rows * shape.columns));
-  for (int64_t i = 0; i < rows * shape.columns; ++i) {
-    const bool seen = Has(shape.seen, i / shape.columns);
-    wanted[static_cast<size_t>(i)] = seen ? k.Get(i) : 0;
-    if (!seen) k.Set(i, kNaN);
-  }
+  const std::vector<double> wanted = PoisonUnseen(shape, kNaN, k);
   Target<T> to(cells * shape.count);
   packer.Keys(RowsOf(k.view(), 0, 0, 0), shape.first, shape.count, shape.seen,
               shape.columns, panel, to.at());
@@ -155,12 +165,7 @@ void ExpectValues(const Way& way, DType dtype, const Shape& shape,
   const int64_t padded = (shape.columns + lanes - 1) / lanes * lanes;
   const int64_t rows = shape.first + shape.count;
   GuardedArray v = Numbers(dtype, rows, shape.columns, layout, 2);
-  std::vector<double> wanted(static_cast<size_t>(rows * shape.columns));
-  for (int64_t i = 0; i < rows * shape.columns; ++i) {
-    const bool seen = Has(shape.seen, i / shape.columns);
-    wanted[static_cast<size_t>(i)] = seen ? v.Get(i) : 0;
-    if (!seen) v.Set(i, kInfinity);
-  }
+  const std::vector<double> wanted = PoisonUnseen(shape, kInfinity, v);
   Target<T> to(padded * shape.count / pair);
   EXPECT_EQ(packer.Values(RowsOf(v.view(), 0, 0, 0), shape.first, shape.count,
                           shape.seen, shape.columns, padded, panel, to.at()),

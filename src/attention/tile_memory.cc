@@ -40,10 +40,6 @@ constexpr int64_t kLocalBytes = int64_t{512} << 10;
 // Heads of a wave where they are short: some hundred KiB of list.
 constexpr int64_t kMostHeads = 4096;
 
-}  // namespace
-
-namespace {
-
 // Whether tasks of a kv head each keep so many threads busy to the end.
 bool FillThreads(int64_t heads, int threads) {
   return heads % threads == 0 || heads >= 16 * threads;
