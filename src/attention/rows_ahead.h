@@ -43,7 +43,7 @@ class LinesAhead {
     lines_ -= at_once_;
     for (int64_t i = 0; i < at_once_; ++i) {
       if (left_ <= 0 && !NextRow()) break;
-      __builtin_prefetch(line_, 0, 2);
+      __builtin_prefetch(line_, 0, 3);
       line_ += kLineBytes;
       left_ -= kLineBytes;
     }

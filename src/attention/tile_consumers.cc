@@ -68,7 +68,8 @@ void TileLoop<T>::Forward(const Head<T>& head, const TileStrip<T>& strip,
     last.end = std::min(last.end, RoundUp(span.visible.end, unit));
     ops_.accumulate(strip.rows(), w.scores, values.data, values.skipped,
                     span.runs, values.panel_rows, w.task->row_step,
-                    geometry_.columns, strip.state.factor, strip.out);
+                    geometry_.columns, strip.state.factor, strip.out,
+                    &w.task->lines);
   } else {
     // A hidden value that isn't finite must not even be multiplied by 0.
     ops_.accumulate_visible(strip.rows(), w.scores, values.data, values.skipped,

@@ -47,6 +47,7 @@ void TileLoop<T>::PackTask(const TileWave& wave, int64_t task) const {
 template <typename T>
 ValueClass TileLoop<T>::PackBlock(const Sequence& sequence, int64_t kv_head,
                                   int64_t block, T* keys, T* values) const {
+  if (keys == nullptr && values == nullptr) return ValueClass::kOrdinary;
   const int64_t first = block * kKeysPerBlock<T>;
   const int64_t count = std::min(
       kKeysPerBlock<T>, RoundUp(sequence.key_length, ops_.panel) - first);
@@ -65,15 +66,35 @@ ValueClass TileLoop<T>::PackBlock(const Sequence& sequence, int64_t kv_head,
 }
 
 // Packs the block, where tasks do so for themselves and this one doesn't hold
-// it.
+// it; or leaves its keys to the strip, which sees `seen`.
 template <typename T>
-void TileLoop<T>::Hold(const Head<T>& head, int64_t block,
-                       const TileWorker<T>& w) const {
-  if (!geometry_.own() || w.task->held == block) return;
+KeyRows<T> TileLoop<T>::Hold(const Head<T>& head, const TileStrip<T>& strip,
+                             IndexRange seen, int64_t block,
+                             const TileWorker<T>& w) const {
+  if (!geometry_.own() || w.task->held == block) return {};
   w.task->held = block;
+  const KeyRows<T> rows = RowsToPack(head, strip, seen);
   *w.packed.classes =
-      PackBlock(head.sequence, head.head / p_.group(), block, w.packed.keys,
+      PackBlock(head.sequence, head.head / p_.group(), block,
+                rows.first == nullptr ? w.packed.keys : nullptr,
                 w.task->values == nullptr ? w.packed.values : nullptr);
+  return rows;
+}
+
+// A strip can pack a block while it multiplies where it sees all of it.
+template <typename T>
+KeyRows<T> TileLoop<T>::RowsToPack(const Head<T>& head,
+                                   const TileStrip<T>& strip,
+                                   IndexRange seen) const {
+  constexpr int64_t kUnit = 16 / sizeof(T);
+  const bool whole = seen.end - seen.begin == kKeysPerBlock<T> &&
+                     strip.rows() == ops_.strip_rows;
+  const bool fits =
+      p_.head_size <= ops_.pack_depth && p_.head_size % kUnit == 0;
+  if (!whole || !fits) return {};
+  const Rows k = p_.Keys(head.sequence, head.head / p_.group());
+  if (!k.IsPlain<T>() || k.RunEnd(seen.begin, seen.end) != seen.end) return {};
+  return {k.Row<T>(seen.begin), k.row_stride};
 }
 
 // Query blocks from the last to the first: under a causal mask the longest
@@ -185,8 +206,11 @@ void TileLoop<T>::FetchNext(const TileHead& kv, IndexRange rest,
                     {0, then.sequence.key_length}),
              lines);
   }
+  // In the products of q and k, and in those of weights and values.
+  const int64_t panels = geometry_.columns / ops_.panel;
   lines.Spread(geometry_.block_queries / geometry_.strip_rows *
-               (geometry_.own_keys / ops_.panel) * geometry_.depth);
+               (geometry_.own_keys / ops_.panel * geometry_.depth +
+                panels * geometry_.own_keys / geometry_.pair));
 }
 
 // The same for query blocks, which go from the last to the first.
@@ -317,8 +341,9 @@ void RunTileLoop(const Problem& problem, const Outputs& outputs,
 }
 
 #define REGARD_INSTANTIATE(T)                                                  \
-  template void TileLoop<T>::Hold(const Head<T>&, int64_t,                     \
-                                  const TileWorker<T>&) const;                 \
+  template KeyRows<T> TileLoop<T>::Hold(const Head<T>&, const TileStrip<T>&,   \
+                                        IndexRange, int64_t,                   \
+                                        const TileWorker<T>&) const;           \
   template bool TileLoop<T>::AreOrdinary(const Head<T>&, const TileWorker<T>&) \
       const;                                                                   \
   template void RunTileLoop(const Problem&, const Outputs&,                    \

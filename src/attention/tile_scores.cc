@@ -15,7 +15,9 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   if (keys.empty()) return {};
   const TileClass tile = head.mask.Estimate({strip.queries, keys});
   if (tile == TileClass::kEmpty) return {};
-  Hold(head, block, w);
+  const bool full = tile == TileClass::kFull;
+  const KeyRows<T> rows =
+      Hold(head, strip, full ? keys : IndexRange{}, block, w);
   const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
   ScoreSpan span = {
       {keys.begin / ops_.panel * ops_.panel, RoundUp(keys.end, ops_.lanes)},
@@ -27,17 +29,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   bool hides = tile == TileClass::kMixed || span.keys != keys;
   if (pattern) hides = FindVisible(head, strip, first, span, w);
   span.maximal = span.runs.count == 1 && !hides && !terms_.any();
-  for (int64_t i = 0; i < span.runs.count; ++i) {
-    const IndexRange run = w.runs[i];
-    const int64_t key = span.keys.begin + run.begin;
-    const RowsAhead ahead[2] = {terms_.BiasAhead(head.sequence.index, head.head,
-                                                 strip.queries.begin, key),
-                                head.mask.StoredAhead(strip.queries.end, key)};
-    ops_.scores(strip.rows(), strip.q,
-                head.packed.keys + head.PlaceOf(key) * geometry_.depth,
-                geometry_.depth, run.end - run.begin, w.scores + run.begin,
-                span.maximal ? w.largest : nullptr, ahead, &w.task->lines);
-  }
+  Multiply(head, strip, span, rows, w);
   if (terms_.any()) ApplyTerms(head, strip, span, w);
   if (hides && pattern) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
@@ -52,6 +44,33 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
     HideEnds(head, strip, span.keys, w);
   }
   return span;
+}
+
+// Products of the strip with the keys of the runs, which are packed, or become
+// so from `rows`.
+template <typename T>
+void TileLoop<T>::Multiply(const Head<T>& head, const TileStrip<T>& strip,
+                           const ScoreSpan& span, const KeyRows<T>& rows,
+                           const TileWorker<T>& w) const {
+  T* const largest = span.maximal ? w.largest : nullptr;
+  for (int64_t i = 0; i < span.runs.count; ++i) {
+    const IndexRange run = span.runs.at[i];
+    const int64_t key = span.keys.begin + run.begin;
+    const int64_t count = run.end - run.begin;
+    const RowsAhead ahead[2] = {terms_.BiasAhead(head.sequence.index, head.head,
+                                                 strip.queries.begin, key),
+                                head.mask.StoredAhead(strip.queries.end, key)};
+    T* const k = head.packed.keys + head.PlaceOf(key) * geometry_.depth;
+    T* const s = w.scores + run.begin;
+    LinesAhead* const lines = &w.task->lines;
+    if (rows.first == nullptr) {
+      ops_.scores(strip.rows(), strip.q, k, geometry_.depth, count, s, largest,
+                  ahead, lines);
+    } else {
+      ops_.pack_scores(strip.q, rows.first, rows.step, k, geometry_.depth,
+                       count, s, largest, ahead, lines);
+    }
+  }
 }
 
 // Writes which keys of the block from `first` on each row sees into

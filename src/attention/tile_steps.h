@@ -56,6 +56,14 @@ struct ScoreSpan {
   int64_t size() const { return keys.end - keys.begin; }
 };
 
+// Keys of a block where they lie, if the strip that meets them first is to pack
+// them.
+template <typename T>
+struct KeyRows {
+  const T* first = nullptr;
+  int64_t step = 0;  // elements
+};
+
 // Packed values of one key block.
 template <typename T>
 struct ValueTile {
@@ -123,8 +131,11 @@ class TileLoop {
   using SeenRuns = std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece>;
   ValueClass PackBlock(const Sequence& sequence, int64_t kv_head, int64_t block,
                        T* keys, T* values) const;
-  void Hold(const Head<T>& head, int64_t block,
-            const TileWorker<T>& worker) const;
+  KeyRows<T> Hold(const Head<T>& head, const TileStrip<T>& strip,
+                  IndexRange seen, int64_t block,
+                  const TileWorker<T>& worker) const;
+  KeyRows<T> RowsToPack(const Head<T>& head, const TileStrip<T>& strip,
+                        IndexRange seen) const;
   Head<T> HeadFor(const TileHead& kv, int64_t in_group,
                   const TileWorker<T>& worker) const;
   void QueryBlock(const TileHead& kv, IndexRange heads, IndexRange queries,
@@ -143,6 +154,9 @@ class TileLoop {
   // One tile of scores.
   ScoreSpan Scores(const Head<T>& head, const TileStrip<T>& strip,
                    int64_t block, const TileWorker<T>& worker) const;
+  void Multiply(const Head<T>& head, const TileStrip<T>& strip,
+                const ScoreSpan& span, const KeyRows<T>& rows,
+                const TileWorker<T>& worker) const;
   bool FindVisible(const Head<T>& head, const TileStrip<T>& strip,
                    int64_t first, ScoreSpan& span,
                    const TileWorker<T>& worker) const;

@@ -3,7 +3,6 @@
 #define HWY_TARGET_INCLUDE "attention/kernels/flash.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h:
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "attention/kernels/bf16_dot-inl.h"
@@ -11,6 +10,7 @@
 #include "attention/kernels/flash_ops.h"
 #include "attention/kernels/register_tile-inl.h"
 #include "attention/kernels/score_row-inl.h"
+#include "attention/kernels/score_strip-inl.h"
 #include "attention/kernels/softmax_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,170 +27,26 @@ const FlashOps<float>* OpsBF16() { return nullptr; }
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A dot product is one chain of additions up to this depth, as in matrix
-// libraries, whose error it then has. Longer ones are summed in pieces of about
-// kPiece: one chain over 576 has 4 times the error of a blocked sum. Pieces of
-// 64 can still lose against a lucky plain evaluation by more than the factor of
-// 2 that is promised; a store, load and addition per piece cost little among 32
-// multiply-adds.
-constexpr int64_t kMaxChain = 128;
-constexpr int64_t kPiece = 32;
-
-template <typename T>
-constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
-
-template <class Cells>
-constexpr int64_t PiecesOf(int64_t depth) {
-  constexpr int64_t kMax = kMaxChain / Cells::kPair;
-  constexpr int64_t kPart = kPiece / Cells::kPair;
-  return depth <= kMax ? 1 : (depth + kPart - 1) / kPart;
-}
-
-template <typename T>
-struct ScoresArgs {
-  const T* q;
-  const T* k;
-  int64_t depth, count;
-  T* s;
-  T* largest;              // nullptr: not asked for
-  const RowsAhead* ahead;  // two
-  LinesAhead* lines;
-};
-
-template <int kRows, int kVectors, class D, typename T, class V>
-HWY_INLINE void StoreScores(D d, const V (&sums)[kRows][kVectors], T* s) {
-  HWY_UNROLL(12)
-  for (int r = 0; r < kRows; ++r) {
-    HWY_UNROLL(2)
-    for (int v = 0; v < kVectors; ++v) {
-      hn::Store(sums[r][v], d, s + r * kScoreStride<T> + v * HWY_LANES(T));
-    }
-  }
-}
-
-// Products of q and k that fetch `lines` meanwhile.
-template <class Cells, int kRows, int kVectors, class D, typename T, class V>
-HWY_INLINE void ScoreProducts(D d, const T* q, const T* k, int64_t depth,
-                              LinesAhead& lines, V (&sums)[kRows][kVectors]) {
-  while (depth > 0) {
-    const int64_t steps = lines.Begin(depth);
-    Products<Cells, kRows, kVectors, 1, kStripRows>(d, q, k, kPanel<T>, steps,
-                                                    sums);
-    q += steps * kStripRows;
-    k += steps * kPanel<T>;
-    depth -= steps;
-  }
-}
-
-// sums += what is left of a product after its first piece, which is in sums.
-template <class Cells, int kRows, int kVectors, class D, typename T, class V>
-HWY_INLINE void AddPieces(D d, const T* q, const T* k, int64_t depth,
-                          int64_t pieces, T* s, LinesAhead& lines,
-                          V (&sums)[kRows][kVectors]) {
-  constexpr int64_t kLanes = HWY_LANES(T);
-  for (int64_t piece = 1; piece < pieces; ++piece) {
-    const int64_t begin = depth * piece / pieces;
-    const int64_t end = depth * (piece + 1) / pieces;
-    StoreScores(d, sums, s);
-    ClearSums(d, sums);
-    ScoreProducts<Cells>(d, q + begin * kStripRows, k + begin * kPanel<T>,
-                         end - begin, lines, sums);
-    HWY_UNROLL(12)
-    for (int r = 0; r < kRows; ++r) {
-      HWY_UNROLL(2)
-      for (int v = 0; v < kVectors; ++v) {
-        const T* at = s + r * kScoreStride<T> + v * kLanes;
-        sums[r][v] = hn::Add(hn::Load(d, at), sums[r][v]);
-      }
-    }
-  }
-}
-
-// Scores of one panel of keys (kVectors of its vectors). Keeps the largest of
-// each row and lane: the units that this takes have little else to do here.
-template <class Cells, int kRows, int kVectors, bool kPieces, typename T>
-HWY_INLINE void ScorePanel(const ScoresArgs<T>& a, const T* k, T* s,
-                           LinesAhead& lines, T* largest) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = HWY_LANES(T);
-  hn::Vec<decltype(d)> sums[kRows][kVectors];
-  const int64_t pieces = kPieces ? PiecesOf<Cells>(a.depth) : 1;
-  ClearSums(d, sums);
-  ScoreProducts<Cells>(d, a.q, k, kPieces ? a.depth / pieces : a.depth, lines,
-                       sums);
-  if constexpr (kPieces) {
-    AddPieces<Cells>(d, a.q, k, a.depth, pieces, s, lines, sums);
-  }
-  StoreScores(d, sums, s);
-  if (a.largest == nullptr) return;
-  HWY_UNROLL(12)
-  for (int r = 0; r < kRows; ++r) {
-    auto max = hn::Max(hn::Load(d, largest + r * kLanes), sums[r][0]);
-    if constexpr (kVectors == 2) max = hn::Max(max, sums[r][1]);
-    hn::Store(max, d, largest + r * kLanes);
-  }
-}
-
-// What belongs to `count` keys from key `at` on.
-template <int kRows>
-HWY_INLINE void FetchAhead(const RowsAhead& ahead, int64_t at, int64_t count) {
-  if (ahead.key_bits == 0) return;
-  constexpr int64_t kLineBytes = 64;
-  const int64_t end = (at + count) * ahead.key_bits / 8;
-  for (int64_t b = at * ahead.key_bits / 8; b < end; b += kLineBytes) {
-    const char* line = ahead.at + b;
-    for (int r = 0; r < kRows; ++r) {
-      hwy::Prefetch(line);
-      line += ahead.row_stride;
-    }
-  }
-}
-
-template <class Cells, typename T>
-struct ScoreStrip {
-  template <int kRows>
-  struct Rows {
-    static void Call(const ScoresArgs<T>& a) {
-      if (PiecesOf<Cells>(a.depth) == 1) return Panels<false>(a);
-      Panels<true>(a);
-    }
-
-    template <bool kPieces>
-    static HWY_INLINE void Panels(const ScoresArgs<T>& a) {
-      const hn::ScalableTag<T> d;
-      constexpr int64_t kLanes = HWY_LANES(T);
-      HWY_ALIGN T largest[kRows * kLanes];
-      for (int r = 0; r < kRows; ++r) {
-        hn::Store(hn::Set(d, MinusInfinity<T>()), d, largest + r * kLanes);
-      }
-      const T* k = a.k;
-      LinesAhead lines = *a.lines;
-      int64_t i = 0;
-      for (; i + kPanel<T> <= a.count; i += kPanel<T>) {
-        ScorePanel<Cells, kRows, kPanelVectors, kPieces>(a, k, a.s + i, lines,
-                                                         largest);
-        k += a.depth * kPanel<T>;
-        FetchAhead<kRows>(a.ahead[0], i, kPanel<T>);
-        FetchAhead<kRows>(a.ahead[1], i, kPanel<T>);
-      }
-      if (i < a.count) {
-        ScorePanel<Cells, kRows, 1, kPieces>(a, k, a.s + i, lines, largest);
-      }
-      *a.lines = lines;
-      if (a.largest == nullptr) return;
-      for (int r = 0; r < kRows; ++r) {
-        const auto lanes = hn::Load(d, largest + r * kLanes);
-        a.largest[r] = hn::GetLane(hn::MaxOfLanes(d, lanes));
-      }
-    }
-  };
-};
-
 template <class Cells, typename T>
 void Scores(int64_t rows, const T* q, const T* k, int64_t depth, int64_t count,
             T* s, T* largest, const RowsAhead (&ahead)[2], LinesAhead* lines) {
   WithRows<ScoreStrip<Cells, T>::template Rows>(
       rows, ScoresArgs<T>{q, k, depth, count, s, largest, ahead, lines});
+}
+
+template <typename T>
+void PackScores(const T* q, const T* rows, int64_t row_step, T* k,
+                int64_t depth, int64_t count, T* s, T* largest,
+                const RowsAhead (&ahead)[2], LinesAhead* lines) {
+  PackScoreStrip(ScoresArgs<T>{q, k, depth, count, s, largest, ahead, lines,
+                               rows, row_step},
+                 k);
+}
+
+template <class Cells, typename T>
+auto PackScoresOf() -> decltype(FlashOps<T>::pack_scores) {
+  if constexpr (Cells::kPair == 1) return PackScores<T>;
+  return nullptr;
 }
 
 template <typename T>
@@ -202,12 +58,13 @@ struct AccumulateArgs {
   int64_t panel_rows, row_step, columns;
   const T* factor;
   T* out;
+  LinesAhead* lines;
 };
 
 // One panel of value columns (kVectors wide).
 template <class Cells, int kRows, int kVectors, typename T>
-HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
-                                T* out) {
+HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v, T* out,
+                                LinesAhead& lines) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
@@ -216,9 +73,9 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v,
   for (int64_t i = 0; i < a.runs.count; ++i) {
     const IndexRange run = a.runs.at[i];
     const int64_t first = (a.skipped + run.begin) / Cells::kPair;
-    Products<Cells, kRows, kVectors, kScoreStride<T>, 1>(
+    FetchingProducts<Cells, kRows, kVectors, kScoreStride<T>, 1>(
         d, a.p + run.begin / Cells::kPair, v + first * step, step,
-        (run.end - run.begin) / Cells::kPair, sums);
+        (run.end - run.begin) / Cells::kPair, lines, sums);
   }
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
@@ -238,13 +95,16 @@ struct AccumulateStrip {
     static void Call(const AccumulateArgs<T>& a) {
       const T* v = a.v;
       int64_t column = 0;
+      LinesAhead lines = *a.lines;
       for (; column + kPanel<T> <= a.columns; column += kPanel<T>) {
-        AccumulatePanel<Cells, kRows, kPanelVectors>(a, v, a.out + column);
+        AccumulatePanel<Cells, kRows, kPanelVectors>(a, v, a.out + column,
+                                                     lines);
         v += a.row_step != 0 ? kPanel<T>
                              : a.panel_rows / Cells::kPair * kPanel<T>;
       }
       if (column < a.columns)
-        AccumulatePanel<Cells, kRows, 1>(a, v, a.out + column);
+        AccumulatePanel<Cells, kRows, 1>(a, v, a.out + column, lines);
+      *a.lines = lines;
     }
   };
 };
@@ -252,10 +112,10 @@ struct AccumulateStrip {
 template <class Cells, typename T>
 void Accumulate(int64_t rows, const T* p, const T* v, int64_t skipped,
                 const KeyRuns& runs, int64_t panel_rows, int64_t row_step,
-                int64_t columns, const T* factor, T* out) {
+                int64_t columns, const T* factor, T* out, LinesAhead* lines) {
   WithRows<AccumulateStrip<Cells, T>::template Rows>(
       rows, AccumulateArgs<T>{p, v, skipped, runs, panel_rows, row_step,
-                              columns, factor, out});
+                              columns, factor, out, lines});
 }
 
 // One row and one vector of columns, in the same order of additions as above; a
@@ -373,7 +233,9 @@ FlashOps<T> OpsOn(const char* instruction_set) {
       .panel = kPanel<T>,
       .strip_rows = kStripRows,
       .pairs = Cells::kPair == 2,
+      .pack_depth = Cells::kPair == 1 ? kMaxChain : 0,
       .scores = Scores<Cells, T>,
+      .pack_scores = PackScoresOf<Cells, T>(),
       .cap = Cap<T>,
       .add = Add<T>,
       .add_bf16 = AddBF16Of<T>(),

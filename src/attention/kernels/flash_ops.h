@@ -49,6 +49,9 @@ struct FlashOps {
   // place of a T (pack.h); `depth` counts such cells.
   bool pairs;
 
+  // The largest depth of pack_scores; 0: there is no such operation.
+  int64_t pack_depth;
+
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
   // [depth][panel]; count is a multiple of lanes. `largest`, unless nullptr,
   // has room for strip_rows and gets the largest score of each row, or what is
@@ -57,6 +60,12 @@ struct FlashOps {
   void (*scores)(int64_t rows, const T* q, const T* k, int64_t depth,
                  int64_t count, T* s, T* largest, const RowsAhead (&ahead)[2],
                  LinesAhead* lines);
+  // The same for strip_rows rows and keys that aren't packed yet: key i lies at
+  // rows + i * row_step, count is a multiple of panel, depth one of 16 bytes.
+  // Packs them to k: between the products this costs next to nothing.
+  void (*pack_scores)(const T* q, const T* rows, int64_t row_step, T* k,
+                      int64_t depth, int64_t count, T* s, T* largest,
+                      const RowsAhead (&ahead)[2], LinesAhead* lines);
   // s[i] = scale * s[i]; then, when cap != 0, cap * tanh(s[i] / cap).
   void (*cap)(T* s, int64_t count, T scale, T cap);
   // s[i] += bias[i]; -infinity where the bias is, even if s[i] is NaN; never
@@ -89,10 +98,11 @@ struct FlashOps {
   // end at any even key: v column panels of `panel_rows` rows each, of which
   // the first `skipped` are not meant, or, where row_step is not 0, rows that
   // lie so far apart, in no panels and not in pairs, of which runs may have any
-  // number; out [rows][columns], columns a multiple of lanes.
+  // number; out [rows][columns], columns a multiple of lanes. Fetches `lines`.
   void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
                      const KeyRuns& runs, int64_t panel_rows, int64_t row_step,
-                     int64_t columns, const T* factor, T* out);
+                     int64_t columns, const T* factor, T* out,
+                     LinesAhead* lines);
   // The same, leaving out row r's key i where hidden[r * kKeysPerBlock + i].
   void (*accumulate_visible)(int64_t rows, const T* p, const T* v,
                              int64_t skipped, const KeyRuns& runs,

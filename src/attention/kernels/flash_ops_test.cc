@@ -187,6 +187,58 @@ TYPED_TEST(FlashOpsTest, LargestScoresOfAStrip) {
   }
 }
 
+// The keys of `strip`, one behind the other with something between them.
+template <typename T>
+std::vector<T> KeyRowsOf(const FlashOps<T>& ops, Strip<T>& strip, int64_t depth,
+                         int64_t count, int64_t step) {
+  std::vector<T> rows(static_cast<size_t>((count - 1) * step + depth), T(1e30));
+  for (int64_t i = 0; i < count; ++i) {
+    const T* panel = strip.k.data() + i / ops.panel * ops.panel * depth;
+    for (int64_t c = 0; c < depth; ++c) {
+      rows[static_cast<size_t>(i * step + c)] =
+          panel[c * ops.panel + i % ops.panel];
+    }
+  }
+  return rows;
+}
+
+TYPED_TEST(FlashOpsTest, AStripPacksWhatItMultiplies) {
+  using T = TypeParam;
+  constexpr int64_t kUnit = 16 / sizeof(T);
+  for (const Target<T>& target : AllTargets<T>()) {
+    const FlashOps<T>& ops = *target.ops;
+    ASSERT_GE(ops.pack_depth, 128) << target.name;
+    for (const int64_t depth : {kUnit, 3 * kUnit, int64_t{72}, int64_t{128}}) {
+      for (const int64_t count : {ops.panel, 3 * ops.panel}) {
+        SCOPED_TRACE(target.name + ", D " + std::to_string(depth) + ", " +
+                     std::to_string(count) + " keys");
+        Strip<T> strip(ops, depth), packing(ops, depth);
+        const int64_t step = depth + 5;
+        const std::vector<T> rows = KeyRowsOf(ops, strip, depth, count, step);
+        std::fill_n(packing.k.data(), count * depth, T{0});
+        LinesAhead none, lines;
+        lines.Add(reinterpret_cast<const std::byte*>(rows.data()), count,
+                  step * static_cast<int64_t>(sizeof(T)),
+                  depth * static_cast<int64_t>(sizeof(T)));
+        lines.Spread(depth);
+        ops.scores(ops.strip_rows, strip.q.data(), strip.k.data(), depth, count,
+                   strip.s.data(), strip.largest.data(), {}, &none);
+        ops.pack_scores(strip.q.data(), rows.data(), step, packing.k.data(),
+                        depth, count, packing.s.data(), packing.largest.data(),
+                        {}, &lines);
+        EXPECT_TRUE(std::equal(strip.k.data(), strip.k.data() + count * depth,
+                               packing.k.data()));
+        for (int64_t r = 0; r < ops.strip_rows; ++r) {
+          const T* s = strip.s.data() + r * kScoreStride<T>;
+          EXPECT_TRUE(
+              std::equal(s, s + count, packing.s.data() + r * kScoreStride<T>));
+          EXPECT_EQ(strip.largest.data()[r], packing.largest.data()[r]);
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(FlashOpsTest, SoftmaxIsTheSameWithLargestScoresGiven) {
   using T = TypeParam;
   for (const Target<T>& target : AllTargets<T>()) {

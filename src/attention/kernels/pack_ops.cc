@@ -7,6 +7,8 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 
+#include "attention/kernels/transpose-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace regard::inline v0 {
 namespace HWY_NAMESPACE {
@@ -24,36 +26,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
 constexpr int kLanesOf = static_cast<int>(HWY_LANES(T));
-// Elements and blocks of 128 bits, in which vectors are shuffled.
-template <typename T>
-constexpr int kInBlock = static_cast<int>(16 / sizeof(T));
 template <typename T>
 constexpr int kBlocks = kLanesOf<T> / kInBlock<T>;
-
-// Four rows (two of doubles): block b of vector e becomes column e of what was
-// block b of the rows.
-template <class V>
-HWY_INLINE void TransposeInBlocks(hn::ScalableTag<float> d, V* rows) {
-  const hn::RepartitionToWide<decltype(hn::RebindToUnsigned<decltype(d)>())>
-      d64;
-  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, rows[0], rows[1]));
-  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, rows[2], rows[3]));
-  const auto high01 =
-      hn::BitCast(d64, hn::InterleaveUpper(d, rows[0], rows[1]));
-  const auto high23 =
-      hn::BitCast(d64, hn::InterleaveUpper(d, rows[2], rows[3]));
-  rows[0] = hn::BitCast(d, hn::InterleaveLower(d64, low01, low23));
-  rows[1] = hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23));
-  rows[2] = hn::BitCast(d, hn::InterleaveLower(d64, high01, high23));
-  rows[3] = hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23));
-}
-
-template <class V>
-HWY_INLINE void TransposeInBlocks(hn::ScalableTag<double> d, V* rows) {
-  const auto low = hn::InterleaveLower(d, rows[0], rows[1]);
-  rows[1] = hn::InterleaveUpper(d, rows[0], rows[1]);
-  rows[0] = low;
-}
 
 // Blocks change places with each other: block b of rows[g * kStep] and block g
 // of rows[b * kStep].

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "attention/rows_ahead.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace regard::inline v0 {
 namespace HWY_NAMESPACE {
@@ -94,6 +96,24 @@ HWY_INLINE void Products(D d, const T* HWY_RESTRICT left,
     }
     left += kDepthStep;
     right += right_step;
+  }
+}
+
+// The same, and fetches some `lines` meanwhile.
+template <class Cells, int kRows, int kVectors, int64_t kRowStep,
+          int64_t kDepthStep, class D, typename T = hn::TFromD<D>,
+          class V = hn::Vec<D>>
+HWY_INLINE void FetchingProducts(D d, const T* left, const T* right,
+                                 int64_t right_step, int64_t depth,
+                                 LinesAhead& lines,
+                                 V (&sums)[kRows][kVectors]) {
+  while (depth > 0) {
+    const int64_t steps = lines.Begin(depth);
+    Products<Cells, kRows, kVectors, kRowStep, kDepthStep>(
+        d, left, right, right_step, steps, sums);
+    left += steps * kDepthStep;
+    right += steps * right_step;
+    depth -= steps;
   }
 }
 

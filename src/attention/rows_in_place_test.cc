@@ -1,5 +1,6 @@
-// Values that lie side by side may be read where they are, others are packed:
-// the results are the same, bit for bit, whatever the values.
+// Values that lie side by side may be read where they are, and keys packed by
+// the strip that multiplies them first; others are packed before: the results
+// are the same, bit for bit, whatever the values.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,10 +22,11 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kColumns = 32;  // whole vectors of every instruction set
 
-// Memory that ends where nothing may be read.
+// A copy that ends where nothing may be read.
 class EndOfMemory {
  public:
-  explicit EndOfMemory(size_t bytes) {
+  explicit EndOfMemory(const Tensor& x) : shape_(x.shape()) {
+    const size_t bytes = static_cast<size_t>(x.NumElements()) * sizeof(float);
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t whole = (bytes + page - 1) / page * page;
     size_ = whole + page;
@@ -33,16 +35,41 @@ class EndOfMemory {
                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + whole, page, PROT_NONE);
     at_ = memory_ + whole - bytes;
+    std::memcpy(at_, x.As<float>(), bytes);
   }
   ~EndOfMemory() { munmap(memory_, size_); }
   EndOfMemory(const EndOfMemory&) = delete;
   EndOfMemory& operator=(const EndOfMemory&) = delete;
-  std::byte* at() const { return at_; }
+  TensorView view() const { return {at_, DType::kF32, shape_}; }
 
  private:
+  Dims shape_;
   std::byte* memory_;
   std::byte* at_;
   size_t size_;
+};
+
+// A copy with NaN between the elements.
+class ElementsApart {
+ public:
+  explicit ElementsApart(const Tensor& x)
+      : shape_(x.shape()),
+        elements_(static_cast<size_t>(2 * x.NumElements()), kNaN) {
+    for (int64_t i = 0; i < x.NumElements(); ++i) {
+      elements_[static_cast<size_t>(2 * i)] = x.As<float>()[i];
+    }
+  }
+  TensorView view() const {
+    const int64_t row = 2 * shape_[3], head = shape_[2] * row;
+    return {elements_.data(),
+            DType::kF32,
+            shape_,
+            {shape_[1] * head, head, row, 2}};
+  }
+
+ private:
+  Dims shape_;
+  std::vector<float> elements_;
 };
 
 struct Shape {
@@ -122,9 +149,9 @@ void ExpectSameBits(const std::vector<float>& a, const std::vector<float>& b) {
   }
 }
 
-class ValuesInPlaceTest : public testing::TestWithParam<KernelOnTarget> {};
+class RowsInPlaceTest : public testing::TestWithParam<KernelOnTarget> {};
 
-TEST_P(ValuesInPlaceTest, AreAsPackedOnes) {
+TEST_P(RowsInPlaceTest, ValuesAreAsPackedOnes) {
   Random random(5);
   const KernelOnTarget flash = GetParam();
   for (const Shape& shape :
@@ -141,33 +168,77 @@ TEST_P(ValuesInPlaceTest, AreAsPackedOnes) {
       Tensor bias(DType::kF32, {1, 1, 1, shape.keys});
       bias.AsMutable<float>()[2] = -kInfinity;
 
-      const int64_t count = v.NumElements();
-      const size_t bytes = static_cast<size_t>(count) * sizeof(float);
-      const EndOfMemory memory(bytes);
-      std::memcpy(memory.at(), v.As<float>(), bytes);
-      std::vector<float> apart(static_cast<size_t>(2 * count), kNaN);
-      for (int64_t i = 0; i < count; ++i) {
-        apart[static_cast<size_t>(2 * i)] = v.As<float>()[i];
-      }
-
+      const EndOfMemory memory(v);
+      const ElementsApart apart(v);
       AttentionProblem problem;
       problem.q = q;
       problem.k = k;
       problem.mask = special.mask;
       problem.query_offset = QueryOffset::TopLeft();
       if (special.hide_by_bias) problem.bias = bias;
-      problem.v = TensorView(memory.at(), DType::kF32, v.shape());
+      problem.v = memory.view();
       const Results in_place = Compute(problem, flash, 1);
       const Results of_threads = Compute(problem, flash, 3);
-      const int64_t row = 2 * kColumns;
-      problem.v = TensorView(
-          apart.data(), DType::kF32, v.shape(),
-          {shape.kv_heads * shape.keys * row, shape.keys * row, row, 2});
+      problem.v = apart.view();
       const Results packed = Compute(problem, flash, 1);
       ExpectSameBits(in_place.out, packed.out);
       ExpectSameBits(in_place.lse, packed.lse);
       ExpectSameBits(of_threads.out, packed.out);
     }
+  }
+}
+
+// Every tenth key is NaN from the `first` one on.
+Tensor KeysWithNaNFrom(int64_t first, Tensor k) {
+  const int64_t keys = k.shape()[2], columns = k.shape()[3];
+  for (int64_t h = 0; h < k.shape()[1]; ++h) {
+    for (int64_t j = first; j < keys; j += 10) {
+      k.AsMutable<float>()[(h * keys + j) * columns + 1] = kNaN;
+    }
+  }
+  return k;
+}
+
+TEST_P(RowsInPlaceTest, KeysAreAsPackedOnes) {
+  struct Case {
+    const char* name;
+    int64_t columns, queries, keys, first_nan;
+    Mask mask = Mask::Full();
+  };
+  const Case cases[] = {
+      {"two blocks and a rest", 64, 40, 1100, 1100},
+      {"whole blocks", 72, 13, 1024, 1024},
+      {"one row less than a strip of the widest", 64, 11, 600, 600},
+      {"as long as one chain of products", 128, 24, 512, 512},
+      {"longer than that", 132, 24, 512, 512},
+      {"not whole pieces", 66, 24, 512, 512},
+      {"NaN", 64, 40, 1100, 300},
+      {"causal", 64, 40, 1100, 1099, Mask::Causal()},
+      {"lengths", 64, 40, 1100, 900, Mask::Lengths({40}, {900})},
+      {"a window", 64, 40, 1100, 1060, Mask::Window(600, 0)},
+  };
+  Random random(6);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const Tensor q = random.Numbers({1, 4, c.queries, c.columns});
+    const Tensor k =
+        KeysWithNaNFrom(c.first_nan, random.Numbers({1, 2, c.keys, c.columns}));
+    const Tensor v = random.Numbers({1, 2, c.keys, kColumns});
+    const EndOfMemory memory(k);
+    const ElementsApart apart(k);
+    AttentionProblem problem;
+    problem.q = q;
+    problem.v = v;
+    problem.mask = c.mask;
+    problem.query_offset = QueryOffset::At(1060);
+    problem.k = memory.view();
+    const Results by_strips = Compute(problem, GetParam(), 1);
+    const Results of_threads = Compute(problem, GetParam(), 3);
+    problem.k = apart.view();
+    const Results packed = Compute(problem, GetParam(), 1);
+    ExpectSameBits(by_strips.out, packed.out);
+    ExpectSameBits(by_strips.lse, packed.lse);
+    ExpectSameBits(of_threads.out, packed.out);
   }
 }
 
@@ -179,7 +250,7 @@ std::vector<KernelOnTarget> FlashKernels() {
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, ValuesInPlaceTest,
+INSTANTIATE_TEST_SUITE_P(Kernels, RowsInPlaceTest,
                          testing::ValuesIn(FlashKernels()),
                          [](const testing::TestParamInfo<KernelOnTarget>& one) {
                            return one.param.Name();
