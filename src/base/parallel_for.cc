@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -49,9 +50,9 @@ struct Job {
   const std::function<void(int64_t, int)>* body;
   int max_helpers;
   std::atomic<int64_t> next{0};
-  // Guarded by the pool's mutex.
-  int joined = 0;  // helpers that ever joined
-  int active = 0;  // helpers at work
+  // Written under the pool's mutex.
+  int joined = 0;               // helpers that ever joined
+  std::atomic<int> active = 0;  // helpers at work
   // The first one that a task threw.
   std::mutex error_mutex;
   std::exception_ptr error;
@@ -73,6 +74,19 @@ void Work(Job& job, int worker) noexcept {
     if (!job.error) job.error = std::current_exception();
   }
   inside_task = before;
+}
+
+// Waits for what is probably about to happen for as long as going to sleep and
+// being woken would take, and no longer: often the next job follows at once,
+// and tasks of one size end together. Others may have the core meanwhile.
+template <typename Condition>
+void Watch(const Condition& condition) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kWakeUp = std::chrono::microseconds(50);
+  for (const auto begin = Clock::now(); !condition();) {
+    if (Clock::now() - begin > kWakeUp) return;
+    std::this_thread::yield();
+  }
 }
 
 // Keeps a few threads off the core of the thread that waits for them. A kernel
@@ -114,11 +128,16 @@ class Pool {
       StartWorkers(job.max_helpers);
       placement_.Avoid(sched_getcpu(), workers_);
       jobs_.push_back(&job);
+      job_waits_ = true;
     }
     work_.notify_all();
     Work(job, 0);
     std::unique_lock lock(mutex_);
     Withdraw(job);
+    if (job.active == 0) return;
+    lock.unlock();
+    Watch([&] { return job.active == 0; });
+    lock.lock();  // the last helper has left the job
     done_.wait(lock, [&] { return job.active == 0; });
   }
 
@@ -139,6 +158,7 @@ class Pool {
   void Withdraw(Job& job) {
     const auto at = std::find(jobs_.begin(), jobs_.end(), &job);
     if (at != jobs_.end()) jobs_.erase(at);
+    job_waits_ = !jobs_.empty();
   }
 
   void WorkerLoop() {
@@ -154,13 +174,18 @@ class Pool {
       lock.lock();
       Withdraw(job);  // no task is left for anybody else
       if (--job.active == 0) done_.notify_all();
+      if (!jobs_.empty()) continue;
+      lock.unlock();
+      Watch([&] { return job_waits_.load(); });
+      lock.lock();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable work_, done_;
   std::deque<Job*> jobs_;
-  std::vector<pthread_t> workers_;  // they never end
+  std::atomic<bool> job_waits_ = false;  // whether there are any
+  std::vector<pthread_t> workers_;       // they never end
   Placement placement_;
 };
 
