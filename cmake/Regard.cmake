@@ -62,6 +62,39 @@ function(regard_library name)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/regard)
 endfunction()
 
+function(regard_test_options target)
+  target_link_libraries(${target} PRIVATE regard_options GTest::gmock
+    GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE
+    REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  # The time in a precompiled header would keep compiler caches from finding it
+  # again.
+  if(REGARD_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+  # Tests are compiled more often than they are run; sanitized code compiles
+  # slowly.
+  if(REGARD_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
+# What every test includes, compiled once. One build of the checks goes without
+# it, and so finds a test that lacks an #include.
+function(regard_precompile_test_headers)
+  file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+  add_library(test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+  regard_test_options(test_headers)
+  foreach(header gmock/gmock.h gtest/gtest.h functional random string vector)
+    target_precompile_headers(test_headers PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
+  endforeach()
+endfunction()
+
 # regard_test(NAME SOURCES x_test.cc ... LINK regard::x ...): one GoogleTest
 # program, each of its tests known to ctest.
 function(regard_test name)
@@ -70,17 +103,10 @@ function(regard_test name)
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} regard_options
-    GTest::gmock GTest::gtest_main)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_definitions(${name} PRIVATE
-    REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  # Tests are compiled more often than they are run; sanitized code compiles
-  # slowly.
-  if(REGARD_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0)
-  else()
-    target_compile_options(${name} PRIVATE -O1)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  regard_test_options(${name})
+  if(REGARD_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM test_headers)
   endif()
   # Tests ask for more memory than there is; AddressSanitizer would end the
   # program instead of letting the library answer.

@@ -179,8 +179,11 @@ struct TileCounts {
 // queries than the longest, none of more keys than storage can hold (capacity,
 // pages of a row of the table). So one plan serves a growing cache. Up to 16
 // queries and more are served by different kernels: a plan for packed
-// sequences of more has both, other plans have one. Run allocates nothing, and
-// is not to be called from two threads at once on one plan.
+// sequences of more has both, other plans have one. A plan made with document
+// ids has memory for an index of them; without it, ids in no order are read one
+// by one for each block of queries: the same bits, some times slower. Run
+// allocates nothing, and is not to be called from two threads at once on one
+// plan.
 class AttentionPlan {
  public:
   // Checks the problem, chooses, and takes the scratch memory. `lse` and
