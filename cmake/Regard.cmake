@@ -86,7 +86,7 @@ endfunction()
 # What every test includes, compiled once. One build of the checks goes without
 # it, and so finds a test that lacks an #include.
 function(regard_precompile_test_headers)
-  file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
   add_library(test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
   regard_test_options(test_headers)
   foreach(header gmock/gmock.h gtest/gtest.h functional random string vector)

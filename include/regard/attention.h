@@ -181,7 +181,7 @@ struct TileCounts {
 // queries and more are served by different kernels: a plan for packed
 // sequences of more has both, other plans have one. A plan made with document
 // ids has memory for an index of them; without it, ids in no order are read one
-// by one for each block of queries: the same bits, some times slower. Run
+// by one for each block of queries: the same bits, several times slower. Run
 // allocates nothing, and is not to be called from two threads at once on one
 // plan.
 class AttentionPlan {

@@ -22,6 +22,9 @@ struct RowsAhead {
 // place at once.
 class LinesAhead {
  public:
+  // From some lines to the next ones.
+  static constexpr int64_t kSteps = 8;
+
   // `count` rows of `bytes`, `stride` bytes apart.
   void Add(const std::byte* first, int64_t count, int64_t stride,
            int64_t bytes) {
@@ -55,7 +58,6 @@ class LinesAhead {
   static constexpr int kMostRuns = 3;
   // As many lines as a core can wait for at once.
   static constexpr int64_t kMostAtOnce = 24;
-  static constexpr int64_t kSteps = 8;
 
   struct Run {
     const std::byte* next;

@@ -5,9 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,28 +52,36 @@ class EndOfMemory {
   size_t size_;
 };
 
-// A copy with NaN between the elements.
+// A copy in T with NaN between the elements.
+template <typename T>
 class ElementsApart {
  public:
   explicit ElementsApart(const Tensor& x)
       : shape_(x.shape()),
-        elements_(static_cast<size_t>(2 * x.NumElements()), kNaN) {
+        elements_(static_cast<size_t>(2 * x.NumElements()),
+                  std::numeric_limits<T>::quiet_NaN()) {
     for (int64_t i = 0; i < x.NumElements(); ++i) {
-      elements_[static_cast<size_t>(2 * i)] = x.As<float>()[i];
+      elements_[static_cast<size_t>(2 * i)] = T{x.As<float>()[i]};
     }
   }
   TensorView view() const {
     const int64_t row = 2 * shape_[3], head = shape_[2] * row;
     return {elements_.data(),
-            DType::kF32,
+            DTypeOf<T>(),
             shape_,
             {shape_[1] * head, head, row, 2}};
   }
 
  private:
   Dims shape_;
-  std::vector<float> elements_;
+  std::vector<T> elements_;
 };
+
+Tensor ToDoubles(const Tensor& x) {
+  Tensor doubles(DType::kF64, x.shape());
+  std::copy_n(x.As<float>(), x.NumElements(), doubles.AsMutable<double>());
+  return doubles;
+}
 
 struct Shape {
   int64_t heads, kv_heads, queries, keys;
@@ -122,31 +133,31 @@ std::vector<Special> Specials() {
   };
 }
 
-struct Results {
-  std::vector<float> out, lse;
-};
-
-Results Compute(const AttentionProblem& problem, const KernelOnTarget& kernel,
-                int threads) {
+AttentionResult Compute(const AttentionProblem& problem,
+                        const KernelOnTarget& kernel, int threads,
+                        bool weights = false) {
   AttentionOptions options = OptionsFor(kernel, threads);
-  options.weights = false;
-  const AttentionResult result = Attend(problem, options);
-  const float* out = result.out.As<float>();
-  const float* lse = result.lse.As<float>();
-  return {{out, out + result.out.NumElements()},
-          {lse, lse + result.lse.NumElements()}};
+  options.weights = weights;
+  return Attend(problem, options);
 }
 
-void ExpectSameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    uint32_t bits_a, bits_b;
-    std::memcpy(&bits_a, &a[i], sizeof(bits_a));
-    std::memcpy(&bits_b, &b[i], sizeof(bits_b));
-    if (a[i] != a[i] && b[i] != b[i]) continue;
-    ASSERT_EQ(bits_a, bits_b)
-        << "element " << i << ": " << a[i] << ", " << b[i];
+template <typename T>
+void ExpectSameBits(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  for (int64_t i = 0; i < a.NumElements(); ++i) {
+    const T x = a.As<T>()[i], y = b.As<T>()[i];
+    if (x != x && y != y) continue;
+    ASSERT_EQ(std::memcmp(&x, &y, sizeof(T)), 0)
+        << "element " << i << ": " << x << ", " << y;
   }
+}
+
+template <typename T = float>
+void ExpectSame(const AttentionResult& a, const AttentionResult& b) {
+  ExpectSameBits<T>(a.out, b.out);
+  ExpectSameBits<T>(a.lse, b.lse);
+  ASSERT_EQ(a.weights.shape(), b.weights.shape());
+  if (!a.weights.shape().empty()) ExpectSameBits<T>(a.weights, b.weights);
 }
 
 class RowsInPlaceTest : public testing::TestWithParam<KernelOnTarget> {};
@@ -169,7 +180,7 @@ TEST_P(RowsInPlaceTest, ValuesAreAsPackedOnes) {
       bias.AsMutable<float>()[2] = -kInfinity;
 
       const EndOfMemory memory(v);
-      const ElementsApart apart(v);
+      const ElementsApart<float> apart(v);
       AttentionProblem problem;
       problem.q = q;
       problem.k = k;
@@ -177,13 +188,12 @@ TEST_P(RowsInPlaceTest, ValuesAreAsPackedOnes) {
       problem.query_offset = QueryOffset::TopLeft();
       if (special.hide_by_bias) problem.bias = bias;
       problem.v = memory.view();
-      const Results in_place = Compute(problem, flash, 1);
-      const Results of_threads = Compute(problem, flash, 3);
+      const AttentionResult in_place = Compute(problem, flash, 1);
+      const AttentionResult of_threads = Compute(problem, flash, 3);
       problem.v = apart.view();
-      const Results packed = Compute(problem, flash, 1);
-      ExpectSameBits(in_place.out, packed.out);
-      ExpectSameBits(in_place.lse, packed.lse);
-      ExpectSameBits(of_threads.out, packed.out);
+      const AttentionResult packed = Compute(problem, flash, 1);
+      ExpectSame(in_place, packed);
+      ExpectSame(of_threads, packed);
     }
   }
 }
@@ -199,11 +209,13 @@ Tensor KeysWithNaNFrom(int64_t first, Tensor k) {
   return k;
 }
 
+// With values that lie apart, so that they are packed, or side by side.
 TEST_P(RowsInPlaceTest, KeysAreAsPackedOnes) {
   struct Case {
     const char* name;
     int64_t columns, queries, keys, first_nan;
     Mask mask = Mask::Full();
+    float value = 0;
   };
   const Case cases[] = {
       {"two blocks and a rest", 64, 40, 1100, 1100},
@@ -216,6 +228,9 @@ TEST_P(RowsInPlaceTest, KeysAreAsPackedOnes) {
       {"causal", 64, 40, 1100, 1099, Mask::Causal()},
       {"lengths", 64, 40, 1100, 900, Mask::Lengths({40}, {900})},
       {"a window", 64, 40, 1100, 1060, Mask::Window(600, 0)},
+      {"a value that isn't finite", 64, 40, 1100, 1100, Mask::Full(),
+       kInfinity},
+      {"a value of -0", 64, 40, 1100, 1100, Mask::Full(), -0.0f},
   };
   Random random(6);
   for (const Case& c : cases) {
@@ -223,22 +238,113 @@ TEST_P(RowsInPlaceTest, KeysAreAsPackedOnes) {
     const Tensor q = random.Numbers({1, 4, c.queries, c.columns});
     const Tensor k =
         KeysWithNaNFrom(c.first_nan, random.Numbers({1, 2, c.keys, c.columns}));
-    const Tensor v = random.Numbers({1, 2, c.keys, kColumns});
+    Tensor v = random.Numbers({1, 2, c.keys, kColumns});
+    if (c.value != 0 || std::signbit(c.value)) SetKey(v, 2, c.value);
     const EndOfMemory memory(k);
-    const ElementsApart apart(k);
+    const ElementsApart<float> apart(k), values_apart(v);
+    for (const bool side_by_side : {true, false}) {
+      AttentionProblem problem;
+      problem.q = q;
+      problem.v = side_by_side ? v.view() : values_apart.view();
+      problem.mask = c.mask;
+      problem.query_offset = QueryOffset::At(1060);
+      problem.k = memory.view();
+      const AttentionResult by_strips = Compute(problem, GetParam(), 1, true);
+      const AttentionResult of_threads = Compute(problem, GetParam(), 3, true);
+      problem.k = apart.view();
+      const AttentionResult packed = Compute(problem, GetParam(), 1, true);
+      ExpectSame(by_strips, packed);
+      ExpectSame(of_threads, packed);
+    }
+  }
+}
+
+TEST_P(RowsInPlaceTest, KeysInF64AreAsPackedOnes) {
+  Random random(7);
+  for (const int64_t columns : {2, 63, 64, 128, 130}) {
+    SCOPED_TRACE(columns);
+    const Tensor keys = random.Numbers({1, 2, 600, columns});
+    const Tensor q = ToDoubles(random.Numbers({1, 4, 40, columns}));
+    const Tensor k = ToDoubles(keys);
+    const Tensor v = ToDoubles(random.Numbers({1, 2, 600, kColumns}));
+    const ElementsApart<double> apart(keys);
     AttentionProblem problem;
     problem.q = q;
+    problem.k = k;
     problem.v = v;
-    problem.mask = c.mask;
-    problem.query_offset = QueryOffset::At(1060);
-    problem.k = memory.view();
-    const Results by_strips = Compute(problem, GetParam(), 1);
-    const Results of_threads = Compute(problem, GetParam(), 3);
+    const AttentionResult by_strips = Compute(problem, GetParam(), 1, true);
     problem.k = apart.view();
-    const Results packed = Compute(problem, GetParam(), 1);
-    ExpectSameBits(by_strips.out, packed.out);
-    ExpectSameBits(by_strips.lse, packed.lse);
-    ExpectSameBits(of_threads.out, packed.out);
+    ExpectSame<double>(by_strips, Compute(problem, GetParam(), 1, true));
+  }
+}
+
+// One kv head of `keys` keys in slots of their own.
+struct Slots {
+  const char* name;
+  int64_t keys, slots;
+  std::function<int64_t(int64_t key)> slot_of;
+  int64_t page_rows = 0;
+  std::optional<KeyRing> ring = {};
+};
+
+// Pages that lie one behind the other, and what a ring holds up to its end, are
+// rows at one distance.
+TEST_P(RowsInPlaceTest, KeysInPagesAndRingsAreAsInOneArray) {
+  const auto swapped = [](int64_t key) {
+    const int64_t page = key / 64;
+    return page == 3 || page == 10 ? key + (13 - 2 * page) * 64 : key;
+  };
+  const Slots cases[] = {
+      {"pages in order", 1100, 1152, [](int64_t j) { return j; }, 64},
+      {"two pages swapped", 1100, 1152, swapped, 64},
+      {"a ring that ends inside a block", 3000, 1100,
+       [](int64_t j) { return j % 1100; }, 0, KeyRing{0, 1100}},
+      {"a ring that ends with a block", 3000, 1536,
+       [](int64_t j) { return j % 1536; }, 0, KeyRing{0, 1536}},
+      {"first keys and a ring", 3000, 1200,
+       [](int64_t j) { return j < 8 ? j : 8 + (j - 8) % 1192; }, 0,
+       KeyRing{8, 1192}},
+  };
+  Random random(8);
+  for (const Slots& c : cases) {
+    SCOPED_TRACE(c.name);
+    const Tensor q = random.Numbers({1, 2, 40, 64});
+    const Tensor k = random.Numbers({1, 1, c.keys, 64});
+    const Tensor v = random.Numbers({1, 1, c.keys, kColumns});
+    AttentionProblem problem;
+    problem.q = q;
+    problem.k = k;
+    problem.v = v;
+    problem.mask = Mask::Window(1000, 0, c.ring ? c.ring->first_keys : 0);
+    problem.query_offset = QueryOffset::At(c.keys - 40);
+    const AttentionResult in_one = Compute(problem, GetParam(), 1, true);
+
+    Tensor k_slots(DType::kF32, {1, 1, c.slots, 64});
+    Tensor v_slots(DType::kF32, {1, 1, c.slots, kColumns});
+    for (int64_t j = 0; j < c.keys; ++j) {
+      std::copy_n(k.As<float>() + j * 64, 64,
+                  k_slots.AsMutable<float>() + c.slot_of(j) * 64);
+      std::copy_n(v.As<float>() + j * kColumns, kColumns,
+                  v_slots.AsMutable<float>() + c.slot_of(j) * kColumns);
+    }
+    problem.k = k_slots;
+    problem.v = v_slots;
+    problem.ring = c.ring;
+    problem.key_lengths = TensorView(&c.keys, {1});
+    std::vector<int64_t> table;
+    if (c.page_rows > 0) {
+      const int64_t pages = c.slots / c.page_rows;
+      for (int64_t page = 0; page < pages; ++page) {
+        table.push_back(c.slot_of(page * c.page_rows) / c.page_rows);
+      }
+      const Dims k_shape = {pages, 1, c.page_rows, 64};
+      const Dims v_shape = {pages, 1, c.page_rows, kColumns};
+      problem.k = TensorView(k_slots.As<float>(), k_shape);
+      problem.v = TensorView(v_slots.As<float>(), v_shape);
+      problem.block_table = TensorView(table.data(), {1, pages});
+    }
+    ExpectSame(Compute(problem, GetParam(), 1, true), in_one);
+    ExpectSame(Compute(problem, GetParam(), 3, true), in_one);
   }
 }
 

@@ -42,8 +42,8 @@ void TileLoop<T>::PackTask(const TileWave& wave, int64_t task) const {
                 packed.values + at / geometry_.pair * geometry_.columns);
 }
 
-// Packs one key block of one kv head, its keys, its values or both: those that
-// some query sees. Returns the class of the values.
+// Packs one key block of one kv head, its keys, its values, both or neither:
+// those that some query sees. Returns the class of the values.
 template <typename T>
 ValueClass TileLoop<T>::PackBlock(const Sequence& sequence, int64_t kv_head,
                                   int64_t block, T* keys, T* values) const {
@@ -66,31 +66,32 @@ ValueClass TileLoop<T>::PackBlock(const Sequence& sequence, int64_t kv_head,
 }
 
 // Packs the block, where tasks do so for themselves and this one doesn't hold
-// it; or leaves its keys to the strip, which sees `seen`.
+// it; or leaves its keys to the strip, of which every row sees all of `seen`.
 template <typename T>
-KeyRows<T> TileLoop<T>::Hold(const Head<T>& head, const TileStrip<T>& strip,
-                             IndexRange seen, int64_t block,
-                             const TileWorker<T>& w) const {
+UnpackedKeys<T> TileLoop<T>::Hold(const Head<T>& head,
+                                  const TileStrip<T>& strip, IndexRange seen,
+                                  int64_t block, const TileWorker<T>& w) const {
   if (!geometry_.own() || w.task->held == block) return {};
   w.task->held = block;
-  const KeyRows<T> rows = RowsToPack(head, strip, seen);
+  const UnpackedKeys<T> keys = KeysToPack(head, strip, seen);
   *w.packed.classes =
       PackBlock(head.sequence, head.head / p_.group(), block,
-                rows.first == nullptr ? w.packed.keys : nullptr,
+                keys.first == nullptr ? w.packed.keys : nullptr,
                 w.task->values == nullptr ? w.packed.values : nullptr);
-  return rows;
+  return keys;
 }
 
 // A strip can pack a block while it multiplies where it sees all of it.
 template <typename T>
-KeyRows<T> TileLoop<T>::RowsToPack(const Head<T>& head,
-                                   const TileStrip<T>& strip,
-                                   IndexRange seen) const {
+UnpackedKeys<T> TileLoop<T>::KeysToPack(const Head<T>& head,
+                                        const TileStrip<T>& strip,
+                                        IndexRange seen) const {
   constexpr int64_t kUnit = 16 / sizeof(T);
   const bool whole = seen.end - seen.begin == kKeysPerBlock<T> &&
                      strip.rows() == ops_.strip_rows;
-  const bool fits =
-      p_.head_size <= ops_.pack_depth && p_.head_size % kUnit == 0;
+  const bool fits = ops_.pack_scores != nullptr &&
+                    p_.head_size <= ops_.pack_depth &&
+                    p_.head_size % kUnit == 0;
   if (!whole || !fits) return {};
   const Rows k = p_.Keys(head.sequence, head.head / p_.group());
   if (!k.IsPlain<T>() || k.RunEnd(seen.begin, seen.end) != seen.end) return {};
@@ -207,7 +208,8 @@ void TileLoop<T>::FetchNext(const TileHead& kv, IndexRange rest,
              lines);
   }
   // In the products of q and k, and in those of weights and values.
-  const int64_t panels = geometry_.columns / ops_.panel;
+  const int64_t panels =
+      outputs_.out.given() ? CeilDiv(geometry_.columns, ops_.panel) : 0;
   lines.Spread(geometry_.block_queries / geometry_.strip_rows *
                (geometry_.own_keys / ops_.panel * geometry_.depth +
                 panels * geometry_.own_keys / geometry_.pair));
@@ -341,9 +343,9 @@ void RunTileLoop(const Problem& problem, const Outputs& outputs,
 }
 
 #define REGARD_INSTANTIATE(T)                                                  \
-  template KeyRows<T> TileLoop<T>::Hold(const Head<T>&, const TileStrip<T>&,   \
-                                        IndexRange, int64_t,                   \
-                                        const TileWorker<T>&) const;           \
+  template UnpackedKeys<T> TileLoop<T>::Hold(                                  \
+      const Head<T>&, const TileStrip<T>&, IndexRange, int64_t,                \
+      const TileWorker<T>&) const;                                             \
   template bool TileLoop<T>::AreOrdinary(const Head<T>&, const TileWorker<T>&) \
       const;                                                                   \
   template void RunTileLoop(const Problem&, const Outputs&,                    \

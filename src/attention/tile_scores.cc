@@ -16,7 +16,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   const TileClass tile = head.mask.Estimate({strip.queries, keys});
   if (tile == TileClass::kEmpty) return {};
   const bool full = tile == TileClass::kFull;
-  const KeyRows<T> rows =
+  const UnpackedKeys<T> unpacked =
       Hold(head, strip, full ? keys : IndexRange{}, block, w);
   const bool pattern = tile == TileClass::kMixed && head.mask.HasPattern();
   ScoreSpan span = {
@@ -29,7 +29,7 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   bool hides = tile == TileClass::kMixed || span.keys != keys;
   if (pattern) hides = FindVisible(head, strip, first, span, w);
   span.maximal = span.runs.count == 1 && !hides && !terms_.any();
-  Multiply(head, strip, span, rows, w);
+  Multiply(head, strip, span, unpacked, w);
   if (terms_.any()) ApplyTerms(head, strip, span, w);
   if (hides && pattern) {
     for (int64_t r = 0; r < strip.rows(); ++r) {
@@ -46,11 +46,12 @@ ScoreSpan TileLoop<T>::Scores(const Head<T>& head, const TileStrip<T>& strip,
   return span;
 }
 
-// Products of the strip with the keys of the runs, which are packed, or become
-// so from `rows`.
+// Products of the strip with the keys of the runs, which are packed; or become
+// so, where `unpacked` has them: then they are one run, the whole block.
 template <typename T>
 void TileLoop<T>::Multiply(const Head<T>& head, const TileStrip<T>& strip,
-                           const ScoreSpan& span, const KeyRows<T>& rows,
+                           const ScoreSpan& span,
+                           const UnpackedKeys<T>& unpacked,
                            const TileWorker<T>& w) const {
   T* const largest = span.maximal ? w.largest : nullptr;
   for (int64_t i = 0; i < span.runs.count; ++i) {
@@ -63,12 +64,12 @@ void TileLoop<T>::Multiply(const Head<T>& head, const TileStrip<T>& strip,
     T* const k = head.packed.keys + head.PlaceOf(key) * geometry_.depth;
     T* const s = w.scores + run.begin;
     LinesAhead* const lines = &w.task->lines;
-    if (rows.first == nullptr) {
+    if (unpacked.first == nullptr) {
       ops_.scores(strip.rows(), strip.q, k, geometry_.depth, count, s, largest,
                   ahead, lines);
     } else {
-      ops_.pack_scores(strip.q, rows.first, rows.step, k, geometry_.depth,
-                       count, s, largest, ahead, lines);
+      ops_.pack_scores(strip.q, unpacked.first, unpacked.step, k,
+                       geometry_.depth, count, s, largest, ahead, lines);
     }
   }
 }

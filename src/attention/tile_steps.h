@@ -59,7 +59,7 @@ struct ScoreSpan {
 // Keys of a block where they lie, if the strip that meets them first is to pack
 // them.
 template <typename T>
-struct KeyRows {
+struct UnpackedKeys {
   const T* first = nullptr;
   int64_t step = 0;  // elements
 };
@@ -131,11 +131,11 @@ class TileLoop {
   using SeenRuns = std::array<IndexRange, kKeysPerBlock<T> / kKeysPerPiece>;
   ValueClass PackBlock(const Sequence& sequence, int64_t kv_head, int64_t block,
                        T* keys, T* values) const;
-  KeyRows<T> Hold(const Head<T>& head, const TileStrip<T>& strip,
-                  IndexRange seen, int64_t block,
-                  const TileWorker<T>& worker) const;
-  KeyRows<T> RowsToPack(const Head<T>& head, const TileStrip<T>& strip,
-                        IndexRange seen) const;
+  UnpackedKeys<T> Hold(const Head<T>& head, const TileStrip<T>& strip,
+                       IndexRange seen, int64_t block,
+                       const TileWorker<T>& worker) const;
+  UnpackedKeys<T> KeysToPack(const Head<T>& head, const TileStrip<T>& strip,
+                             IndexRange seen) const;
   Head<T> HeadFor(const TileHead& kv, int64_t in_group,
                   const TileWorker<T>& worker) const;
   void QueryBlock(const TileHead& kv, IndexRange heads, IndexRange queries,
@@ -155,7 +155,7 @@ class TileLoop {
   ScoreSpan Scores(const Head<T>& head, const TileStrip<T>& strip,
                    int64_t block, const TileWorker<T>& worker) const;
   void Multiply(const Head<T>& head, const TileStrip<T>& strip,
-                const ScoreSpan& span, const KeyRows<T>& rows,
+                const ScoreSpan& span, const UnpackedKeys<T>& rows,
                 const TileWorker<T>& worker) const;
   bool FindVisible(const Head<T>& head, const TileStrip<T>& strip,
                    int64_t first, ScoreSpan& span,

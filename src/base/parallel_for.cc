@@ -50,9 +50,10 @@ struct Job {
   const std::function<void(int64_t, int)>* body;
   int max_helpers;
   std::atomic<int64_t> next{0};
-  // Written under the pool's mutex.
-  int joined = 0;               // helpers that ever joined
-  std::atomic<int> active = 0;  // helpers at work
+  // Changed under the pool's mutex; the caller looks at `active` without it,
+  // too.
+  int joined = 0;              // helpers that ever joined
+  std::atomic<int> active{0};  // helpers at work
   // The first one that a task threw.
   std::mutex error_mutex;
   std::exception_ptr error;
@@ -76,17 +77,24 @@ void Work(Job& job, int worker) noexcept {
   inside_task = before;
 }
 
-// Waits for what is probably about to happen for as long as going to sleep and
-// being woken would take, and no longer: often the next job follows at once,
-// and tasks of one size end together. Others may have the core meanwhile.
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits awake for what is probably about to happen, for about as long as going
+// to sleep and being woken take: often the next job follows at once, and tasks
+// of one size end together. Doesn't yield its core: on a busy one it might come
+// back much later than somebody who is woken.
 template <typename Condition>
 void Watch(const Condition& condition) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kWakeUp = std::chrono::microseconds(50);
-  for (const auto begin = Clock::now(); !condition();) {
-    if (Clock::now() - begin > kWakeUp) return;
-    std::this_thread::yield();
-  }
+  const auto end = Clock::now() + kWakeUp;
+  while (!condition() && Clock::now() < end) Pause();
 }
 
 // Keeps a few threads off the core of the thread that waits for them. A kernel
@@ -128,16 +136,19 @@ class Pool {
       StartWorkers(job.max_helpers);
       placement_.Avoid(sched_getcpu(), workers_);
       jobs_.push_back(&job);
-      job_waits_ = true;
+      has_jobs_ = true;
     }
     work_.notify_all();
     Work(job, 0);
     std::unique_lock lock(mutex_);
     Withdraw(job);
     if (job.active == 0) return;
-    lock.unlock();
-    Watch([&] { return job.active == 0; });
-    lock.lock();  // the last helper has left the job
+    if (WaitsAwake()) {
+      lock.unlock();
+      Watch([&] { return job.active == 0; });
+      // The last helper may still hold the mutex, and the job with it.
+      lock.lock();
+    }
     done_.wait(lock, [&] { return job.active == 0; });
   }
 
@@ -155,10 +166,13 @@ class Pool {
     }
   }
 
+  // Not where a thread that waits may keep another one from its core.
+  bool WaitsAwake() const { return static_cast<int>(workers_.size()) < cores_; }
+
   void Withdraw(Job& job) {
     const auto at = std::find(jobs_.begin(), jobs_.end(), &job);
     if (at != jobs_.end()) jobs_.erase(at);
-    job_waits_ = !jobs_.empty();
+    has_jobs_ = !jobs_.empty();
   }
 
   void WorkerLoop() {
@@ -174,9 +188,9 @@ class Pool {
       lock.lock();
       Withdraw(job);  // no task is left for anybody else
       if (--job.active == 0) done_.notify_all();
-      if (!jobs_.empty()) continue;
+      if (!jobs_.empty() || !WaitsAwake()) continue;
       lock.unlock();
-      Watch([&] { return job_waits_.load(); });
+      Watch([&] { return has_jobs_.load(); });
       lock.lock();
     }
   }
@@ -184,8 +198,9 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable work_, done_;
   std::deque<Job*> jobs_;
-  std::atomic<bool> job_waits_ = false;  // whether there are any
-  std::vector<pthread_t> workers_;       // they never end
+  std::atomic<bool> has_jobs_{false};
+  std::vector<pthread_t> workers_;  // they never end
+  const int cores_ = AllowedCores();
   Placement placement_;
 };
 

@@ -38,9 +38,8 @@ template <typename T>
 void PackScores(const T* q, const T* rows, int64_t row_step, T* k,
                 int64_t depth, int64_t count, T* s, T* largest,
                 const RowsAhead (&ahead)[2], LinesAhead* lines) {
-  PackScoreStrip(ScoresArgs<T>{q, k, depth, count, s, largest, ahead, lines,
-                               rows, row_step},
-                 k);
+  PackScoreStrip(ScoresArgs<T>{q, k, depth, count, s, largest, ahead, lines},
+                 KeysApart<T>{rows, row_step}, k);
 }
 
 template <class Cells, typename T>

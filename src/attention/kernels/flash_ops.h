@@ -49,8 +49,7 @@ struct FlashOps {
   // place of a T (pack.h); `depth` counts such cells.
   bool pairs;
 
-  // The largest depth of pack_scores; 0: there is no such operation.
-  int64_t pack_depth;
+  int64_t pack_depth;  // the largest of pack_scores
 
   // s[r][0 .. count) = q[r] . k: q [depth][strip_rows], k panels
   // [depth][panel]; count is a multiple of lanes. `largest`, unless nullptr,
@@ -61,8 +60,9 @@ struct FlashOps {
                  int64_t count, T* s, T* largest, const RowsAhead (&ahead)[2],
                  LinesAhead* lines);
   // The same for strip_rows rows and keys that aren't packed yet: key i lies at
-  // rows + i * row_step, count is a multiple of panel, depth one of 16 bytes.
-  // Packs them to k: between the products this costs next to nothing.
+  // rows + i * row_step; one panel of them or more, whole ones; depth is at
+  // most pack_depth and a multiple of 16 bytes. Packs them to k: between the
+  // products this costs next to nothing. nullptr for pairs.
   void (*pack_scores)(const T* q, const T* rows, int64_t row_step, T* k,
                       int64_t depth, int64_t count, T* s, T* largest,
                       const RowsAhead (&ahead)[2], LinesAhead* lines);

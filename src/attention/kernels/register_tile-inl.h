@@ -41,6 +41,9 @@ constexpr int kStripRows = 4;
 // 2 * kStripRows chains cover the latency of the unit.
 constexpr int kPanelVectors = 2;
 
+template <typename T>
+constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
+
 template <int kRows, int kVectors, class D, class V = hn::Vec<D>>
 HWY_INLINE void ClearSums(D d, V (&sums)[kRows][kVectors]) {
   HWY_UNROLL(12)

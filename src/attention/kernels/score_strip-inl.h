@@ -35,9 +35,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kMaxChain = 128;
 constexpr int64_t kPiece = 32;
 
-template <typename T>
-constexpr int64_t kPanel = kPanelVectors* HWY_LANES(T);
-
 template <class Cells>
 constexpr int64_t PiecesOf(int64_t depth) {
   constexpr int64_t kMax = kMaxChain / Cells::kPair;
@@ -45,7 +42,7 @@ constexpr int64_t PiecesOf(int64_t depth) {
   return depth <= kMax ? 1 : (depth + kPart - 1) / kPart;
 }
 
-// What FlashOps::scores and pack_scores are asked for.
+// What FlashOps::scores is asked for.
 template <typename T>
 struct ScoresArgs {
   const T* q;
@@ -55,8 +52,6 @@ struct ScoresArgs {
   T* largest;              // nullptr: not asked for
   const RowsAhead* ahead;  // two
   LinesAhead* lines;
-  const T* rows = nullptr;  // of keys that are to be packed
-  int64_t row_step = 0;
 };
 
 template <int kRows, int kVectors, class D, typename T, class V>
@@ -108,7 +103,7 @@ class LargestScores {
  public:
   LargestScores() {
     for (int r = 0; r < kRows; ++r) {
-      hn::Store(hn::Set(d_, MinusInfinity<T>()), d_, lanes_ + r * kLanes);
+      hn::Store(hn::Set(kTag, MinusInfinity<T>()), kTag, lanes_ + r * kLanes);
     }
   }
 
@@ -116,22 +111,22 @@ class LargestScores {
   HWY_INLINE void Add(const V (&sums)[kRows][kVectors]) {
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) {
-      auto max = hn::Max(hn::Load(d_, lanes_ + r * kLanes), sums[r][0]);
+      auto max = hn::Max(hn::Load(kTag, lanes_ + r * kLanes), sums[r][0]);
       if constexpr (kVectors == 2) max = hn::Max(max, sums[r][1]);
-      hn::Store(max, d_, lanes_ + r * kLanes);
+      hn::Store(max, kTag, lanes_ + r * kLanes);
     }
   }
 
   void Write(T* largest) const {
     for (int r = 0; r < kRows; ++r) {
-      const auto lanes = hn::Load(d_, lanes_ + r * kLanes);
-      largest[r] = hn::GetLane(hn::MaxOfLanes(d_, lanes));
+      const auto lanes = hn::Load(kTag, lanes_ + r * kLanes);
+      largest[r] = hn::GetLane(hn::MaxOfLanes(kTag, lanes));
     }
   }
 
  private:
   static constexpr int64_t kLanes = HWY_LANES(T);
-  static constexpr hn::ScalableTag<T> d_ = {};
+  static constexpr hn::ScalableTag<T> kTag = {};
   HWY_ALIGN T lanes_[kRows * kLanes];
 };
 
@@ -199,71 +194,81 @@ struct ScoreStrip {
   };
 };
 
-// Products with one panel between whose steps the next one is packed, which the
-// units that do the products don't notice: in each step some columns of a
-// vector of keys.
-template <class D, typename T, class V>
-HWY_INLINE void PackingProducts(D d, const ScoresArgs<T>& a, const T* k,
-                                const T* rows, T* next, LinesAhead& lines,
-                                V (&sums)[kStripRows][kPanelVectors]) {
-  constexpr int64_t kLanes = HWY_LANES(T);
-  constexpr int64_t kColumns = kInBlock<T>;
-  constexpr int64_t kSteps = kColumns / kPanelVectors;
-  const T* q = a.q;
-  int64_t column = 0;
-  for (int64_t left = a.depth; left > 0;) {
-    const int64_t steps = lines.Begin(left);
-    for (int64_t i = 0; i < steps; i += kSteps) {
-      Products<PlainCells, kStripRows, kPanelVectors, 1, kStripRows>(
-          d, q, k, kPanel<T>, kSteps, sums);
-      q += kSteps * kStripRows;
-      k += kSteps * kPanel<T>;
-      TransposeColumns(d, rows + column, a.row_step, next + column * kPanel<T>,
-                       kPanel<T>);
-      column += kColumns;
-      if (column < a.depth) continue;
-      column = 0;
-      rows += kLanes * a.row_step;
-      next += kLanes;
-    }
-    left -= steps;
-  }
-}
-
+// Keys where they lie, `step` elements apart.
 template <typename T>
-HWY_INLINE void PackPanel(const ScoresArgs<T>& a, T* to) {
+struct KeysApart {
+  const T* first;
+  int64_t step;
+  const T* At(int64_t key) const { return first + key * step; }
+};
+
+// Packs the first panel of the keys.
+template <typename T>
+HWY_INLINE void PackPanel(const KeysApart<T>& keys, int64_t depth, T* to) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   for (int64_t i = 0; i < kPanel<T>; i += kLanes) {
-    for (int64_t column = 0; column < a.depth; column += kInBlock<T>) {
-      TransposeColumns(d, a.rows + i * a.row_step + column, a.row_step,
+    for (int64_t column = 0; column < depth; column += kInBlock<T>) {
+      TransposeColumns(d, keys.At(i) + column, keys.step,
                        to + column * kPanel<T> + i, kPanel<T>);
     }
   }
 }
 
+// Products with a panel between whose steps the next one is packed, which the
+// units that do the products don't notice: in each step some columns of a
+// vector of keys.
+template <class D, typename T, class V>
+HWY_INLINE void PackingProducts(D d, const T* q, const T* panel, int64_t depth,
+                                const KeysApart<T>& keys, T* next,
+                                LinesAhead& lines,
+                                V (&sums)[kStripRows][kPanelVectors]) {
+  constexpr int64_t kColumns = kInBlock<T>;
+  constexpr int64_t kSteps = kColumns / kPanelVectors;
+  static_assert(LinesAhead::kSteps % kSteps == 0);
+  int64_t i = 0, column = 0;
+  for (int64_t left = depth; left > 0;) {
+    const int64_t steps = lines.Begin(left);
+    for (int64_t step = 0; step < steps; step += kSteps) {
+      Products<PlainCells, kStripRows, kPanelVectors, 1, kStripRows>(
+          d, q, panel, kPanel<T>, kSteps, sums);
+      q += kSteps * kStripRows;
+      panel += kSteps * kPanel<T>;
+      TransposeColumns(d, keys.At(i) + column, keys.step,
+                       next + column * kPanel<T> + i, kPanel<T>);
+      column += kColumns;
+      if (column < depth) continue;
+      column = 0;
+      i += HWY_LANES(T);
+    }
+    left -= steps;
+  }
+}
+
 // Scores of a whole strip and whole panels of keys, which are packed to k.
 template <typename T>
-void PackScoreStrip(const ScoresArgs<T>& a, T* k) {
+void PackScoreStrip(const ScoresArgs<T>& a, KeysApart<T> keys, T* k) {
   const hn::ScalableTag<T> d;
   LargestScores<kStripRows, T> largest;
   LinesAhead lines = *a.lines;
-  PackPanel(a, k);
-  int64_t i = 0;
-  for (; i + kPanel<T> < a.count; i += kPanel<T>) {
-    hn::Vec<decltype(d)> sums[kStripRows][kPanelVectors];
-    ClearSums(d, sums);
+  PackPanel(keys, a.depth, k);
+  for (int64_t i = 0; i < a.count; i += kPanel<T>) {
     T* const next = k + a.depth * kPanel<T>;
-    PackingProducts(d, a, k, a.rows + (i + kPanel<T>)*a.row_step, next, lines,
-                    sums);
-    StoreScores(d, sums, a.s + i);
-    if (a.largest != nullptr) largest.Add(sums);
+    keys.first = keys.At(kPanel<T>);
+    if (i + kPanel<T> < a.count) {
+      hn::Vec<decltype(d)> sums[kStripRows][kPanelVectors];
+      ClearSums(d, sums);
+      PackingProducts(d, a.q, k, a.depth, keys, next, lines, sums);
+      StoreScores(d, sums, a.s + i);
+      if (a.largest != nullptr) largest.Add(sums);
+    } else {
+      ScorePanel<PlainCells, kStripRows, kPanelVectors, false>(a, k, a.s + i,
+                                                               lines, largest);
+    }
     FetchAhead<kStripRows>(a.ahead[0], i, kPanel<T>);
     FetchAhead<kStripRows>(a.ahead[1], i, kPanel<T>);
     k = next;
   }
-  ScorePanel<PlainCells, kStripRows, kPanelVectors, false>(a, k, a.s + i, lines,
-                                                           largest);
   *a.lines = lines;
   if (a.largest != nullptr) largest.Write(a.largest);
 }
