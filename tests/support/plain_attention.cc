@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "tensor/convert.h"
+#include "tests/support/random.h"
 
 namespace regard::inline v0 {
 
@@ -162,15 +164,18 @@ T Element(const TensorView& view, int64_t b, int64_t h, int64_t i, int64_t d) {
   return static_cast<T>(NumberAt(view, at));
 }
 
-// Position i of the order's permutation of [0, count).
-int64_t Permuted(int64_t i, int64_t count, Order order) {
-  if (order == Order::kForward) return i;
-  if (order == Order::kBackward) return count - 1 - i;
-  // A step without a common divisor comes by everywhere.
-  const int64_t seed = static_cast<int64_t>(order) * 7919;
-  int64_t step = seed % count + 1;
-  while (std::gcd(step, count) != 1) ++step;
-  return (seed + i * step) % count;
+// [0, count) as the order goes through it.
+std::vector<int64_t> PermutationOf(int64_t count, Order order) {
+  std::vector<int64_t> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  if (order == Order::kBackward) std::reverse(all.begin(), all.end());
+  if (order < Order::kShuffled) return all;
+  Random random(static_cast<uint64_t>(order));
+  for (int64_t i = count - 1; i > 0; --i) {
+    std::swap(all[static_cast<size_t>(i)],
+              all[static_cast<size_t>(random.Below(i + 1))]);
+  }
+  return all;
 }
 
 // From kShuffled on, every second pair of orders rounds a product and its
@@ -179,25 +184,33 @@ bool IsFused(Order order) {
   return order >= Order::kShuffled && static_cast<int64_t>(order) / 2 % 2 == 1;
 }
 
-// The sum of left(i) * right(i) for i in [0, count), in T.
+// Of those, every second four add up in chains, as the lanes of vectors do.
+bool HasChains(Order order) {
+  return order == Order::kFourChains ||
+         (order >= Order::kShuffled &&
+          static_cast<int64_t>(order) / 4 % 2 == 0);
+}
+
+// The sum of left(i) * right(i) in T, for i one after the other.
 template <typename T, typename Left, typename Right>
-T SumOfProducts(int64_t count, Order order, const Left& left,
-                const Right& right) {
+T SumOfProducts(const std::vector<int64_t>& permutation, Order order,
+                const Left& left, const Right& right) {
   const bool fused = IsFused(order);
   const auto add = [&](T& sum, int64_t i) {
     sum = fused ? std::fma(left(i), right(i), sum) : sum + left(i) * right(i);
   };
-  if (order == Order::kFourChains) {
+  const size_t count = permutation.size();
+  if (HasChains(order)) {
     T chains[4] = {};
-    for (int64_t i = 0; i < count; ++i) add(chains[i % 4], i);
+    for (size_t i = 0; i < count; ++i) add(chains[i % 4], permutation[i]);
     return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   }
-  constexpr int64_t kPiece = 128;
+  constexpr size_t kPiece = 128;
   T total = 0;
-  for (int64_t begin = 0; begin < count; begin += kPiece) {
+  for (size_t begin = 0; begin < count; begin += kPiece) {
     T piece = 0;
-    for (int64_t i = begin; i < std::min(begin + kPiece, count); ++i) {
-      add(piece, Permuted(i, count, order));
+    for (size_t i = begin; i < std::min(begin + kPiece, count); ++i) {
+      add(piece, permutation[i]);
     }
     total += piece;
   }
@@ -218,7 +231,11 @@ template <typename T, typename Round>
 class Plain {
  public:
   Plain(const AttentionProblem& problem, Order order, const Round& round)
-      : p_(problem), order_(order), round_(round) {
+      : p_(problem),
+        order_(order),
+        round_(round),
+        by_depth_(PermutationOf(problem.q.shape[3], order)),
+        by_key_(PermutationOf(problem.k.shape[2], order)) {
     const int64_t depth = p_.q.shape[3];
     const T scale = static_cast<T>(p_.scale.value_or(
         depth == 0 ? 0 : 1 / std::sqrt(static_cast<double>(depth))));
@@ -256,7 +273,7 @@ class Plain {
  private:
   T Score(const Row& at, int64_t j) const {
     T s = round_(SumOfProducts<T>(
-        p_.q.shape[3], order_,
+        by_depth_, order_,
         [&](int64_t d) {
           return before_ * Element<T>(p_.q, at.b, at.h, at.i, d);
         },
@@ -310,9 +327,8 @@ class Plain {
     const auto value = [&](int64_t j) {
       return weight(j) == 0 ? 0 : Element<T>(p_.v, at.b, at.kv, j, e);
     };
-    const int64_t keys = static_cast<int64_t>(row.size());
     return static_cast<double>(
-        round_(SumOfProducts<T>(keys, order_, weight, value)));
+        round_(SumOfProducts<T>(by_key_, order_, weight, value)));
   }
 
   static T NumberOfHead(const TensorView& list, int64_t h) {
@@ -322,6 +338,7 @@ class Plain {
   const AttentionProblem& p_;
   const Order order_;
   const Round& round_;
+  const std::vector<int64_t> by_depth_, by_key_;
   T before_, after_;
 };
 

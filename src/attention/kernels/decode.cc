@@ -31,8 +31,9 @@ void Merge(const T* part, T part_max, T part_sum, T log2_scale, int64_t columns,
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = HWY_LANES(T);
   const T top = part_max > *max ? part_max : *max;
+  const ScaledExp2<T> exp(log2_scale);
   const auto factor = [&](T from) HWY_ATTR {
-    return Exp2(d, hn::Set(d, (from - Subtrahend(top)) * log2_scale));
+    return exp(hn::Set(d, from - Subtrahend(top)));
   };
   const auto old_factor = factor(*max), factor_of_part = factor(part_max);
   *max = top;

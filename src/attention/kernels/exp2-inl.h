@@ -14,7 +14,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Polynomials 1 + x (c1 + c2 x + ...) near to 2^x on [-1/2, 1/2]; the constant
-// is 1, so that Exp2(0) is 1 exactly.
+// is 1, so that 2^0 is 1 exactly.
 //
 // In units of the result's last place, which are twice as large for x >= 0,
 // roundings included, this one is off by 1.88 at most (by 1.74 with fused
@@ -49,9 +49,9 @@ HWY_INLINE V Exp2Fraction(D d, V x) {
   return hn::MulAdd(y, x, hn::Set(d, 1.0));
 }
 
-// What Exp2 needs to know of a floating type. Adding `kMagic`, 1.5 * 2^mantissa
-// bits + exponent bias, rounds x to the nearest integer n and leaves n + bias
-// in the low bits, where a shift makes 2^n of it.
+// What ScaledExp2 needs to know of a floating type. Adding `kMagic`, 1.5 *
+// 2^mantissa bits + exponent bias, rounds x to the nearest integer n and leaves
+// n + bias in the low bits, where a shift makes 2^n of it.
 template <typename T>
 struct Exp2Constants;
 template <>
@@ -135,12 +135,21 @@ HWY_INLINE V NotBelow(V lowest, V x) {
 #endif
 }
 
+#undef REGARD_FUSED
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+#define REGARD_FUSED 1
+#else
+#define REGARD_FUSED 0
+#endif
+
 // 2^(scale * x) for x <= 0, within 2 ulp; 1 for 0, 0 for -infinity, NaN for
-// NaN. Below 2^-126 (2^-1022) it is between 0 and that.
+// NaN. Below 2^-126 (2^-1022) it is between 0 and that. The product is never
+// rounded: of -20 half a unit in the last place would be 6 of the result.
 template <typename T>
 class ScaledExp2 {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
+  using Bits = hn::RebindToUnsigned<D>;
   using Constants = Exp2Constants<T>;
   static constexpr bool kTable = REGARD_EXP2_TABLE && sizeof(T) == 4;
 
@@ -148,26 +157,26 @@ class ScaledExp2 {
   // A scale as ScaleParts has it: its inverse is a normal number too.
   explicit HWY_INLINE ScaledExp2(T scale)
       : scale_(hn::Set(D(), scale)),
-        lowest_(hn::Set(D(), Constants::kLowest / (kTable ? scale : T{1}))) {}
+        lowest_(hn::Set(D(), Constants::kLowest / scale)) {}
 
   HWY_INLINE V operator()(V x) const {
+    x = NotBelow(lowest_, x);
 #if REGARD_EXP2_TABLE
-    if constexpr (kTable) return FromTable(NotBelow(lowest_, x));
+    if constexpr (kTable) return FromTable(x);
 #endif
-    return FromPolynomial(NotBelow(lowest_, hn::Mul(x, scale_)));
+    return FromPolynomial(x);
   }
 
  private:
 #if REGARD_EXP2_TABLE
   HWY_INLINE V FromTable(V x) const {
     const D d;
-    const hn::RebindToUnsigned<D> du;
     constexpr int kShift = Constants::kMantissaBits - kStepBits;
     // Rounds to whole steps, and leaves their number in the low bits.
     const V magic = hn::Set(d, static_cast<T>(3 << (kShift - 1)));
     const V shifted = hn::MulAdd(x, scale_, magic);
     const V rest = hn::MulSub(x, scale_, hn::Sub(shifted, magic));
-    const auto steps = hn::BitCast(du, shifted);
+    const auto steps = hn::BitCast(Bits(), shifted);
     const auto power =
         hn::Add(LookUpPowers(steps), hn::ShiftLeft<kShift>(steps));
     return Exp2Step(d, rest, hn::BitCast(d, power));
@@ -176,23 +185,38 @@ class ScaledExp2 {
 
   HWY_INLINE V FromPolynomial(V x) const {
     const D d;
-    const hn::RebindToUnsigned<D> du;
     const V magic = hn::Set(d, Constants::kMagic);
-    const V shifted = hn::Add(x, magic);
-    const V fraction = hn::Sub(x, hn::Sub(shifted, magic));
-    const V power = hn::BitCast(
-        d, hn::ShiftLeft<Constants::kMantissaBits>(hn::BitCast(du, shifted)));
+    const V shifted = hn::MulAdd(x, scale_, magic);
+    const V power = hn::BitCast(d, hn::ShiftLeft<Constants::kMantissaBits>(
+                                       hn::BitCast(Bits(), shifted)));
+    const V fraction = Rest(x, hn::Sub(shifted, magic));
     return hn::Mul(Exp2Fraction(d, fraction), power);
+  }
+
+  // x * scale - whole.
+  HWY_INLINE V Rest(V x, V whole) const {
+#if REGARD_FUSED
+    return hn::MulSub(x, scale_, whole);
+#else
+    // The product of the upper halves of both is exact, and so near to the
+    // whole number that the difference is exact, too.
+    const V x_high = UpperHalf(x), scale_high = UpperHalf(scale_);
+    const V x_low = hn::Sub(x, x_high);
+    const V scale_low = hn::Sub(scale_, scale_high);
+    const V low = hn::Add(hn::Mul(x_high, scale_low), hn::Mul(x_low, scale_));
+    return hn::Add(hn::Sub(hn::Mul(x_high, scale_high), whole), low);
+#endif
+  }
+
+  static HWY_INLINE V UpperHalf(V x) {
+    using Word = hn::TFromD<Bits>;
+    constexpr int kLowBits = (Constants::kMantissaBits + 2) / 2;
+    const auto mask = hn::Set(Bits(), static_cast<Word>(~Word{0} << kLowBits));
+    return hn::BitCast(D(), hn::And(hn::BitCast(Bits(), x), mask));
   }
 
   const V scale_, lowest_;
 };
-
-// 2^x, in the same way.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Exp2(D, V x) {
-  return ScaledExp2<hn::TFromD<D>>(1)(x);
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace regard::inline v0

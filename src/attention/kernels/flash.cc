@@ -209,7 +209,7 @@ uint64_t NotZero(const uint8_t* bytes) { return NotZeroBits(bytes); }
 template <typename T>
 void Weights(T* s, int64_t count, T log2_scale, T max, T sum) {
   const IndexRange all = {0, count};
-  RowExp<PlainCells>(s, KeyRuns{&all, 1}, log2_scale, max);
+  RowExp<PlainCells>(s, KeyRuns{&all, 1}, ScaledExp2<T>(log2_scale), max);
   DivideBySum(s, count, sum);
 }
 

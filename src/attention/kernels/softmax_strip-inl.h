@@ -77,11 +77,11 @@ HWY_INLINE T RowMax(const T* s, const KeyRuns& runs) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// s = 2^(log2_scale * (s - max)), as cells; returns the sum.
+// s = exp(s - max), as cells; returns the sum.
 template <class Cells, typename T>
-HWY_INLINE T RowExp(T* s, const KeyRuns& runs, T log2_scale, T max) {
+HWY_INLINE T RowExp(T* s, const KeyRuns& runs, const ScaledExp2<T>& exp,
+                    T max) {
   const hn::ScalableTag<T> d;
-  const ScaledExp2<T> exp(log2_scale);
   const auto top = hn::Set(d, Subtrahend(max));
   auto even_sum = hn::Zero(d);
   auto odd_sum = hn::Zero(d);
@@ -99,19 +99,20 @@ HWY_INLINE void SoftmaxStrip(int64_t rows, T* s, const KeyRuns& runs,
                              T log2_scale, const T* largest,
                              const RowState<T>& state) {
   const hn::ScalableTag<T> d;
+  const ScaledExp2<T> exp(log2_scale);
   for (int64_t r = 0; r < rows; ++r) {
     const T old_max = state.max[r];
     const T strip_max =
         largest != nullptr ? largest[r] : RowMax(s + r * kScoreStride<T>, runs);
     const T max = strip_max > old_max ? strip_max : old_max;
-    const auto moved = hn::Set(d, (old_max - Subtrahend(max)) * log2_scale);
-    state.factor[r] = hn::GetLane(Exp2(d, moved));
+    const auto moved = hn::Set(d, old_max - Subtrahend(max));
+    state.factor[r] = hn::GetLane(exp(moved));
     state.max[r] = max;
   }
   for (int64_t r = 0; r < rows; ++r) {
     state.sum[r] =
         state.sum[r] * state.factor[r] +
-        RowExp<Cells>(s + r * kScoreStride<T>, runs, log2_scale, state.max[r]);
+        RowExp<Cells>(s + r * kScoreStride<T>, runs, exp, state.max[r]);
   }
 }
 

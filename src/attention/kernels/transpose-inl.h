@@ -52,7 +52,7 @@ HWY_INLINE void TransposeInBlocks(hn::ScalableTag<double> d, V* rows) {
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadBlocks(D d, const T* HWY_RESTRICT rows,
                                  int64_t step) {
-  constexpr int64_t kApart = kInBlock<T>;
+  [[maybe_unused]] constexpr int64_t kApart = kInBlock<T>;
 #if HWY_MAX_BYTES == 64
   const hn::Half<D> half;
   const hn::Half<decltype(half)> block;
