@@ -14,9 +14,10 @@ namespace regard::inline v0 {
 
 namespace {
 
-// Waking a thread costs about as long as a million multiply-adds take; a
-// problem smaller than that per thread is slower with it.
-constexpr double kMulAddsPerThread = 1 << 20;
+// Waking a thread takes the caller about as long as a few hundred thousand
+// multiply-adds; a problem smaller than that per thread is slower with it,
+// where no thread is awake from the call before.
+constexpr double kMulAddsPerThread = 1 << 18;
 
 int ThreadsFor(double mul_adds, int most) {
   const double useful = std::max(1.0, mul_adds / kMulAddsPerThread);
