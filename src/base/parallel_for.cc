@@ -131,28 +131,33 @@ class Placement {
 class Pool {
  public:
   void Run(Job& job) {
-    {
-      std::lock_guard lock(mutex_);
-      StartWorkers(job.max_helpers);
-      placement_.Avoid(sched_getcpu(), workers_);
-      jobs_.push_back(&job);
-      has_jobs_ = true;
-    }
-    work_.notify_all();
+    if (Post(job)) work_.notify_all();
     Work(job, 0);
     std::unique_lock lock(mutex_);
     Withdraw(job);
-    if (job.active == 0) return;
-    if (WaitsAwake()) {
+    if (job.active != 0 && WaitAwake()) {
       lock.unlock();
       Watch([&] { return job.active == 0; });
       // The last helper may still hold the mutex, and the job with it.
       lock.lock();
     }
     done_.wait(lock, [&] { return job.active == 0; });
+    --callers_;
   }
 
  private:
+  // Shares the job, unless callers have all cores: a helper would only keep one
+  // of them from its own.
+  bool Post(Job& job) {
+    std::lock_guard lock(mutex_);
+    if (++callers_ >= cores_) return false;
+    StartWorkers(job.max_helpers);
+    placement_.Avoid(sched_getcpu(), workers_);
+    jobs_.push_back(&job);
+    has_jobs_ = true;
+    return true;
+  }
+
   void StartWorkers(int wanted) {
     workers_.reserve(static_cast<size_t>(wanted));  // not once one has started
     while (static_cast<int>(workers_.size()) < wanted) {
@@ -167,7 +172,9 @@ class Pool {
   }
 
   // Not where a thread that waits may keep another one from its core.
-  bool WaitsAwake() const { return static_cast<int>(workers_.size()) < cores_; }
+  bool WaitAwake() const {
+    return static_cast<int>(workers_.size()) + callers_ <= cores_;
+  }
 
   void Withdraw(Job& job) {
     const auto at = std::find(jobs_.begin(), jobs_.end(), &job);
@@ -188,7 +195,7 @@ class Pool {
       lock.lock();
       Withdraw(job);  // no task is left for anybody else
       if (--job.active == 0) done_.notify_all();
-      if (!jobs_.empty() || !WaitsAwake()) continue;
+      if (!jobs_.empty() || !WaitAwake()) continue;
       lock.unlock();
       Watch([&] { return has_jobs_.load(); });
       lock.lock();
@@ -200,6 +207,7 @@ class Pool {
   std::deque<Job*> jobs_;
   std::atomic<bool> has_jobs_{false};
   std::vector<pthread_t> workers_;  // they never end
+  int callers_ = 0;                 // in Run
   const int cores_ = AllowedCores();
   Placement placement_;
 };
