@@ -254,8 +254,8 @@ void PackScoreStrip(const ScoresArgs<T>& a, KeysApart<T> keys, T* k) {
   PackPanel(keys, a.depth, k);
   for (int64_t i = 0; i < a.count; i += kPanel<T>) {
     T* const next = k + a.depth * kPanel<T>;
-    keys.first = keys.At(kPanel<T>);
     if (i + kPanel<T> < a.count) {
+      keys.first = keys.At(kPanel<T>);
       hn::Vec<decltype(d)> sums[kStripRows][kPanelVectors];
       ClearSums(d, sums);
       PackingProducts(d, a.q, k, a.depth, keys, next, lines, sums);
