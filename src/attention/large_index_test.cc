@@ -250,9 +250,16 @@ TEST_P(LargeStrideTest, Outputs) {
   EXPECT_TRUE(SameBits(outputs.weights, expected.weights));
 }
 
-// One row for all: strides of 0 on any axis.
-TEST_P(LargeStrideTest, Zero) {
-  const Dims shape = {2, 2, 70, 8};
+class ZeroStrideTest : public testing::TestWithParam<KernelOnTarget> {};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ZeroStrideTest,
+                         testing::ValuesIn(AllKernels()),
+                         [](const auto& info) { return info.param.Name(); });
+
+// One row for all: strides of 0 on any axis. Rows of whole vectors of every
+// instruction set, which may be read where they lie.
+TEST_P(ZeroStrideTest, IsOneForAll) {
+  const Dims shape = {2, 2, 70, 16};
   Tensor memory(DType::kF32, shape);
   for (int64_t i = 0; i < memory.NumElements(); ++i) {
     memory.AsMutable<float>()[i] = Number(i) - 2;
