@@ -236,9 +236,7 @@ void TileLoop<T>::ReadInPlace(const TileHead& kv,
                               const TileWorker<T>& w) const {
   if (ops_.pairs || geometry_.columns != p_.value_size) return;
   const Rows v = p_.Values(kv.sequence, kv.kv_head);
-  // A step of 0, one row for all keys, would mean panels.
-  if (!v.IsPlain<T>() || v.row_stride == 0) return;
-  if (v.table != nullptr || v.period != 0) return;
+  if (!v.IsPlain<T>() || v.table != nullptr || v.period != 0) return;
   for (int64_t h = 0; h < p_.group(); ++h) {
     if (HeadFor(kv, h, w).mask.HasPattern()) return;
   }

@@ -64,11 +64,11 @@ struct UnpackedKeys {
   int64_t step = 0;  // elements
 };
 
-// Packed values of one key block.
+// Values of one key block: packed, or rows where they lie.
 template <typename T>
 struct ValueTile {
   const T* data;
-  int64_t panel_rows;
+  int64_t panel_rows;  // 0: not packed
   // Keys of the block before the span. In a column panel narrower than `panel`
   // the rows are narrower too, which `accumulate` takes into account.
   int64_t skipped;

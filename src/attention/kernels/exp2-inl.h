@@ -175,7 +175,7 @@ class ScaledExp2 {
     // Rounds to whole steps, and leaves their number in the low bits.
     const V magic = hn::Set(d, static_cast<T>(3 << (kShift - 1)));
     const V shifted = hn::MulAdd(x, scale_, magic);
-    const V rest = hn::MulSub(x, scale_, hn::Sub(shifted, magic));
+    const V rest = Rest(x, hn::Sub(shifted, magic));
     const auto steps = hn::BitCast(Bits(), shifted);
     const auto power =
         hn::Add(LookUpPowers(steps), hn::ShiftLeft<kShift>(steps));

@@ -68,7 +68,7 @@ HWY_INLINE void AccumulatePanel(const AccumulateArgs<T>& a, const T* v, T* out,
   constexpr int64_t kLanes = HWY_LANES(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   ClearSums(d, sums);
-  const int64_t step = a.row_step != 0 ? a.row_step : kVectors * kLanes;
+  const int64_t step = a.panel_rows == 0 ? a.row_step : kVectors * kLanes;
   for (int64_t i = 0; i < a.runs.count; ++i) {
     const IndexRange run = a.runs.at[i];
     const int64_t first = (a.skipped + run.begin) / Cells::kPair;
@@ -98,8 +98,8 @@ struct AccumulateStrip {
       for (; column + kPanel<T> <= a.columns; column += kPanel<T>) {
         AccumulatePanel<Cells, kRows, kPanelVectors>(a, v, a.out + column,
                                                      lines);
-        v += a.row_step != 0 ? kPanel<T>
-                             : a.panel_rows / Cells::kPair * kPanel<T>;
+        v += a.panel_rows == 0 ? kPanel<T>
+                               : a.panel_rows / Cells::kPair * kPanel<T>;
       }
       if (column < a.columns)
         AccumulatePanel<Cells, kRows, 1>(a, v, a.out + column, lines);
@@ -232,7 +232,7 @@ FlashOps<T> OpsOn(const char* instruction_set) {
       .panel = kPanel<T>,
       .strip_rows = kStripRows,
       .pairs = Cells::kPair == 2,
-      .pack_depth = Cells::kPair == 1 ? kMaxChain : 0,
+      .pack_depth = kMaxChain,
       .scores = Scores<Cells, T>,
       .pack_scores = PackScoresOf<Cells, T>(),
       .cap = Cap<T>,

@@ -96,8 +96,8 @@ struct FlashOps {
                        const DropoutRow& row);
   // out[r] = out[r] * factor[r] + p[r] . v over the runs, which may begin and
   // end at any even key: v column panels of `panel_rows` rows each, of which
-  // the first `skipped` are not meant, or, where row_step is not 0, rows that
-  // lie so far apart, in no panels and not in pairs, of which runs may have any
+  // the first `skipped` are not meant, or, where panel_rows is 0, rows that lie
+  // row_step apart, in no panels and not in pairs, of which runs may have any
   // number; out [rows][columns], columns a multiple of lanes. Fetches `lines`.
   void (*accumulate)(int64_t rows, const T* p, const T* v, int64_t skipped,
                      const KeyRuns& runs, int64_t panel_rows, int64_t row_step,
